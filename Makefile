@@ -36,14 +36,21 @@ uninstall:
 	@test -f $(BUILD)/build.ninja || { echo "make uninstall: $(BUILD) is gone; it knows what was installed. Run 'make install' with the same PREFIX first." >&2; exit 1; }
 	@ninja -C $(BUILD) --quiet uninstall
 
-bench: export SALLYPORT_BIN = $(CURDIR)/build-release/sallyport
+# Everything that is measured; ends with the table of targets. bench-short is that table alone, in five minutes.
+bench bench-short: export SALLYPORT_BIN = $(CURDIR)/build-release/sallyport
 bench: release
 	@scripts/setup bench
 	@bench/pii
-	@bench/run
 	@bench/sandbox
 	@bench/discover
 	@bench/sessions
+	@bench/growth
+	@bench/peers
+	@bench/run
+
+bench-short: release
+	@scripts/setup bench
+	@bench/run --short
 
 interop: all
 	@scripts/setup test
@@ -78,8 +85,14 @@ packages: release
 docs:
 	@scripts/setup docs
 	@NO_MKDOCS_2_WARNING=1 build-docs/venv/bin/mkdocs build --quiet
-	@! grep -rnoE '<(script|link|img|iframe)[^>]*(src|href)="?(https?:)?//[^">]*' build-docs/site --include=*.html
+	@! grep -rnoE '<(script|link|img|iframe|source|video|audio|object|embed)[^>]*(src|href|data)="?(https?:)?//[^">]*' build-docs/site --include=*.html
+	@! grep -rnoE '(url\(["'"'"']?|@import ["'"'"'])(https?:)?//[^)]*' build-docs/site --include=*.css
 	@echo "the site is in build-docs/site; read it with: python3 -m http.server --bind 127.0.0.1 --directory build-docs/site 8000" >&2
+
+# A fresh Debian, the package, an ordinary user, a browser: minutes, and root.
+first-five-minutes: all
+	@scripts/setup test
+	@FIRST_FIVE_MINUTES=1 tests/run -k packages/first-five-minutes build
 
 lint: all
 	@scripts/setup lint
@@ -106,4 +119,4 @@ build-fuzz/build.ninja:
 setup:
 	@scripts/setup build
 
-.PHONY: all run test coverage release install uninstall bench interop torture fuzz deb static packages docs lint format clean setup
+.PHONY: all run test coverage release install uninstall bench bench-short interop torture fuzz deb static packages docs first-five-minutes lint format clean setup

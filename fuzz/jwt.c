@@ -1,4 +1,4 @@
-/* Tokens and key sets as anybody may send them: nothing is good that no key has signed. The input is a token,
+/* Tokens and key sets from untrusted clients: no token is valid that no key has signed. The input is a token,
  * then a line feed, then a key set. */
 #include "crypto/jwt.h"
 

@@ -1,5 +1,5 @@
-/* An event stream tells the same events in any pieces, and the same as a plain reading of the standard, line
- * by line. Input: one byte for the size of the pieces, then the stream. */
+/* An event stream gives the same events however it is split, and the same as a plain reading of the standard,
+ * line by line. Input: one byte for the size of the pieces, then the stream. */
 #include "wire/sse.h"
 #include "base/buf.h"
 #include "fuzz.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define LOG_LINE_MAX 4096
-#define LOG_FRAME_MAX 64   /* what stands around it: colour, program, level */
+#define LOG_FRAME_MAX 96   /* what stands around it: colour, program, time, level */
 #define LOG_SPELLED_MAX 12 /* bytes of one character that is spelled out */
 #define LOG_HELD_MAX 16384 /* lines of one turn that leave together */
 #define LOG_OFTEN_MAX 1024 /* longer ones are not counted */
@@ -22,11 +22,13 @@ static const char *const log_names[] = {"debug", "info", "warn", "error"};
 static const char *const log_colours[] = {"\033[2m", "", "\033[33m", "\033[31m"};
 static atomic_int log_threshold = LOG_INFO;
 
-static atomic_bool log_json;
+static atomic_bool log_json, log_timed;
 
 static bool log_is_json(void) { return atomic_load_explicit(&log_json, memory_order_relaxed); }
 
 void log_set_json(bool on) { atomic_store(&log_json, on); }
+
+void log_set_timed(bool on) { atomic_store(&log_timed, on); }
 
 void log_set_level(enum log_level level) { atomic_store(&log_threshold, (int)level); }
 
@@ -158,17 +160,14 @@ static char *log_add(char *to, const char *text) {
     return to + len;
 }
 
-void log_line(enum log_level level, struct slice text) {
-    if ((int)level < atomic_load_explicit(&log_threshold, memory_order_relaxed))
-        return;
-    text = slice_upto(text, LOG_LINE_MAX - 1);
-    char line[LOG_LINE_MAX + LOG_FRAME_MAX], *to = line;
-    if (log_is_json()) {
-        log_write_json(level, text, NULL, 0);
-        return;
-    }
+static void log_write_text(enum log_level level, struct slice text, bool timed) {
+    char line[LOG_LINE_MAX + LOG_FRAME_MAX], time[CLOCK_TEXT_MAX], *to = line;
     const char *colour = log_has_colour() ? log_colours[level] : "";
     to = log_add(log_add(to, colour), "sallyport: ");
+    if (timed) {
+        clock_local_text(clock_wall_ms(), time);
+        to = log_add(log_add(to, time), " ");
+    }
     if (level != LOG_INFO)
         to = log_add(log_add(to, log_names[level]), ": ");
     to = log_defuse(to, LOG_LINE_MAX, text);
@@ -176,8 +175,22 @@ void log_line(enum log_level level, struct slice text) {
     log_put(line, (size_t)(to - line));
 }
 
+static bool log_hears(enum log_level level) {
+    return (int)level >= atomic_load_explicit(&log_threshold, memory_order_relaxed);
+}
+
+void log_line(enum log_level level, struct slice text) {
+    if (!log_hears(level))
+        return;
+    text = slice_upto(text, LOG_LINE_MAX - 1);
+    if (log_is_json())
+        log_write_json(level, text, NULL, 0);
+    else
+        log_write_text(level, text, atomic_load_explicit(&log_timed, memory_order_relaxed));
+}
+
 void log_write(enum log_level level, const char *fmt, ...) {
-    if ((int)level < atomic_load_explicit(&log_threshold, memory_order_relaxed))
+    if (!log_hears(level))
         return;
     char text[LOG_LINE_MAX];
     va_list ap;
@@ -186,6 +199,53 @@ void log_write(enum log_level level, const char *fmt, ...) {
     va_end(ap);
     if (len > 0)
         log_line(level, slice_of(text, (size_t)len < sizeof(text) ? (size_t)len : sizeof(text) - 1));
+}
+
+/* Does the text name it already, as `value` or [value]? */
+static bool log_names_it(struct slice text, struct slice value) {
+    const char *at = text.ptr, *end = text.ptr + text.len;
+    while ((at = memmem(at, (size_t)(end - at), value.ptr, value.len))) {
+        if (at > text.ptr && (at[-1] == '`' || at[-1] == '['))
+            return true;
+        at++;
+    }
+    return false;
+}
+
+/* The text, then name=value of each field that there is room for; with `once`, of those that the text does
+ * not name. */
+static struct slice log_join(char to[LOG_LINE_MAX], struct slice text, const struct log_field *fields,
+                             size_t count, bool once) {
+    CHECK(count <= LOG_FIELDS_MAX && text.len < LOG_LINE_MAX);
+    size_t len = text.len;
+    memcpy(to, text.ptr, len);
+    for (size_t i = 0; i < count; i++) {
+        struct slice value = slice_upto(fields[i].value, LOG_FIELD_MAX);
+        if (!value.len || (once && log_names_it(text, value)))
+            continue;
+        int added = snprintf(to + len, LOG_LINE_MAX - len, " %s=%.*s", fields[i].name, SLICE_FMT(value));
+        if ((size_t)added >= LOG_LINE_MAX - len)
+            break;
+        len += (size_t)added;
+    }
+    return slice_of(to, len);
+}
+
+void log_about(enum log_level level, const struct log_field *fields, size_t count, const char *fmt, ...) {
+    char said[LOG_LINE_MAX], whole[LOG_LINE_MAX];
+    if (!log_hears(level))
+        return;
+    va_list ap;
+    va_start(ap, fmt);
+    int len = vsnprintf(said, sizeof(said), fmt, ap);
+    va_end(ap);
+    if (len <= 0)
+        return;
+    struct slice text = slice_of(said, (size_t)len < sizeof(said) ? (size_t)len : sizeof(said) - 1);
+    if (log_is_json())
+        log_write_json(level, text, fields, count);
+    else
+        log_line(level, log_join(whole, text, fields, count, true));
 }
 
 /* ---- what is said often ---- */
@@ -228,27 +288,15 @@ void log_often(enum log_level level, struct slice text) {
 }
 
 void log_often_about(enum log_level level, struct slice text, const struct log_field *fields, size_t count) {
-    char said[CLOCK_TEXT_MAX + LOG_LINE_MAX], time[CLOCK_TEXT_MAX], *about = said + CLOCK_TEXT_MAX;
-    CHECK(count <= LOG_FIELDS_MAX);
-    if ((int)level < atomic_load_explicit(&log_threshold, memory_order_relaxed))
+    char said[LOG_LINE_MAX];
+    if (!log_hears(level))
         return;
-    int len = snprintf(about, LOG_LINE_MAX, "%.*s",
-                       (int)(text.len < LOG_OFTEN_MAX ? text.len : LOG_OFTEN_MAX), text.ptr);
-    for (size_t i = 0; i < count; i++)
-        if (fields[i].value.len)
-            len += snprintf(about + len, LOG_LINE_MAX - (size_t)len, " %s=%.*s", fields[i].name,
-                            SLICE_FMT(slice_upto(fields[i].value, LOG_FIELD_MAX)));
-    struct slice whole = slice_of(about, (size_t)len);
+    struct slice whole = log_join(said, slice_upto(text, LOG_OFTEN_MAX), fields, count, false);
     if (log_again(level, whole))
         return;
-    if (log_is_json()) {
+    if (log_is_json())
         log_write_json(level, text, fields, count);
-    } else {
-        clock_local_text(clock_wall_ms(), time);
-        size_t used = strlen(time);
-        memcpy(about - used - 1, time, used);
-        about[-1] = ' ';
-        log_line(level, slice_of(about - used - 1, used + 1 + (size_t)len));
-    }
+    else
+        log_line(level, whole);
     log_remember(level, whole);
 }

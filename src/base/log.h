@@ -9,8 +9,10 @@ enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 
 void log_set_level(enum log_level level);
 enum log_level log_get_level(void);
-/* One JSON object a line: time, level, message. */
+/* One JSON object a line: time, level, message, and what the line is about. */
 void log_set_json(bool on);
+/* Lines for people begin with the local time: those of a gate, which are read later. */
+void log_set_timed(bool on);
 void log_write(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void log_line(enum log_level level, struct slice text);
 /* From now on lines of this thread leave together, at log_flush or when they are many: a gate that refuses
@@ -21,12 +23,16 @@ void log_flush(void);
  * counted, until log_told says how often it was. The owner of the lines does that (log_counts) after
  * LOG_COUNT_MS: an agent that does not take no for an answer fills no disk. */
 void log_often(enum log_level level, struct slice text);
-/* The same with what it is about: a line for people begins with the time and ends with name=value, a JSON
- * line has them as members. Empty values are left away. */
+/* What a line is about: a line for people ends with name=value, a JSON line has members. Empty values are
+ * left away. log_about also leaves away, for people, values that the text has. */
 struct log_field {
     const char *name;
     struct slice value;
 };
+void log_about(enum log_level level, const struct log_field *fields, size_t count, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+#define log_server(level, server, ...)                                                                       \
+    log_about(level, &(const struct log_field){"server", slice_str(server)}, 1, __VA_ARGS__)
 void log_often_about(enum log_level level, struct slice text, const struct log_field *fields, size_t count);
 bool log_counts(void);
 void log_told(void);

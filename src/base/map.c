@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define MAP_CAP_MIN 16
+#define MAP_CAP_MIN 4
 
 static uint64_t map_seed[2];
 static pthread_once_t map_seed_once = PTHREAD_ONCE_INIT;

@@ -1,5 +1,5 @@
 /* Hash map from bytes to a pointer. Keys are borrowed: they must live as long as the entry. The hash is
- * keyed per process, so nobody can choose colliding keys from outside. */
+ * keyed per process, so a client cannot choose colliding keys. */
 #pragma once
 
 #include "base/slice.h"

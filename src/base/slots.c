@@ -20,7 +20,7 @@ void slots_free(struct slots *s) {
 static int slots_grow(struct slots *s) {
     if (s->cap == SLOTS_MAX)
         return -1;
-    uint32_t cap = s->cap ? s->cap * 2 : 8;
+    uint32_t cap = s->cap ? s->cap * 2 : 2;
     s->entries = mem_realloc(s->entries, cap * sizeof(*s->entries));
     memset(s->entries + s->cap, 0, (cap - s->cap) * sizeof(*s->entries));
     for (uint32_t i = cap; i-- > s->cap;) {

@@ -117,8 +117,8 @@ static void put_denial(struct buf *out, const struct call *c) {
     buf_put_slice(out, SLICE("}}"));
 }
 
-/* A denied tool call is answered with a result, so that the agent reads the reason. There may be many, so
- * what is the same in all of them stands here as it is sent. */
+/* A denied tool call is answered with a result, so that the agent reads the reason. Denials can be frequent,
+ * so their constant parts are stored here as they are sent. */
 static struct slice denial_text(struct call *c, struct slice text) {
     struct buf *out = &c->session->core->scratch;
     buf_reset(out);
@@ -139,11 +139,14 @@ void answer_denied(struct call *c) {
     c->denied = true;
     if (!c->id_raw.len)
         return;
-    struct slice text = policy_verdict_text(c->policy, &c->verdict, &c->arena);
     bool is_call = c->kind == CALL_TOOLS_CALL;
-    bool hidden = is_call && c->verdict.reason == POLICY_BY_HIDE;
-    /* What is hidden must look as if it were not there; Intercept's dialect says so in its own words. */
-    if (hidden && policy_dialect(c->policy) != POLICY_INTERCEPT)
+    /* A hidden tool is answered like one that does not exist; Intercept's dialect has its own text for it. */
+    bool hidden =
+        is_call && c->verdict.reason == POLICY_BY_HIDE && policy_dialect(c->policy) != POLICY_INTERCEPT;
+    const struct policy_verdict verdict = c->verdict;
+    const bool unlisted = hidden && policy_verdict_unlisted(c->policy, c->name, &c->arena, &c->verdict);
+    struct slice text = policy_verdict_text(c->policy, &c->verdict, &c->arena);
+    if (hidden && !unlisted)
         answer_error(c, RPC_INVALID_PARAMS, 0,
                      arena_printf(&c->arena, "Unknown tool: %.*s", SLICE_FMT(c->name)).ptr);
     else if (!is_call) {
@@ -153,6 +156,7 @@ void answer_denied(struct call *c) {
         answer_error_data(c, RPC_INVALID_REQUEST, text.ptr, buf_slice(data));
     } else
         answer_set(c, denial_text(c, text));
+    c->verdict = verdict; /* the audit record has the real verdict */
 }
 
 enum call_next answer_deny(struct call *c) {

@@ -6,32 +6,32 @@
 
 /* A text in the call's arena (or one that lives as long), ready to be answered. */
 struct splice *answer_text(struct call *c, struct slice text);
-/* What the client gets: a text of the gate's own. */
+/* Answers the client with a text of the gate itself. */
 void answer_set(struct call *c, struct slice text);
 /* The server's response, whose bytes the answer edits. */
 void answer_set_response(struct call *c, int http_status);
 void answer_error(struct call *c, int code, int http_status, const char *message);
 /* The same with `data`, which is JSON. */
 void answer_error_data(struct call *c, int code, const char *message, struct slice data);
-/* The answer that the call's verdict asks for. */
+/* Answers as the call's verdict requires. */
 void answer_denied(struct call *c);
-/* The result is withheld as the verdict says; the call was made and counts. */
+/* Withholds the result, with the reason of the verdict; the call was made and counts. */
 void answer_withheld(struct call *c, const char *outcome);
 
-/* The same as the last word of a step; always CALL_FAIL. */
+/* The same, as the return value of a step: always CALL_FAIL. */
 enum call_next answer_refuse(struct call *c, int code, int http_status, const char *message);
 enum call_next answer_deny(struct call *c);
 enum call_next answer_unknown_method(struct call *c);
-/* The client would have to declare more: JSON, {"sampling":{}} for example. */
+/* Refuses because the client lacks a capability: JSON, {"sampling":{}} for example. */
 enum call_next answer_lacks(struct call *c, const char *capabilities);
 /* `result` is JSON. The outcome is "ok". */
 enum call_next answer_result(struct call *c, struct slice result);
-/* A waiting call cannot go on. */
+/* Ends a waiting call with an error. */
 void answer_fail(struct call *c, const char *why);
 
 /* {"jsonrpc":"2.0","id":ID,"error":{"code":CODE,"message":MESSAGE}} in the arena; an empty id is null. */
 struct slice answer_error_text(struct arena *a, struct slice id_raw, int code, const char *message);
-/* Begins a response with a result: what follows are its members, then two ends of objects. */
+/* Begins a response with a result. The caller adds its members and ends two objects. */
 void answer_emit(const struct call *c, struct emit *e, struct buf *out);
 /* A text as a JSON string, in the arena. */
 struct slice answer_quoted(struct arena *a, struct slice text);

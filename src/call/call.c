@@ -39,6 +39,10 @@ static void call_free(struct call *c) {
     if (c->id_key.len)
         map_remove(&s->by_id, c->id_key);
     s->call_count--;
+    if (c->lingers)
+        core->calls_lingering--;
+    else
+        core->calls_under_way--;
     msg_unref(c->request);
     msg_unref(c->asked);
     msg_unref(c->response);
@@ -53,7 +57,8 @@ static void call_free(struct call *c) {
         arena_free(&c->arena);
         free(c);
     }
-    core->calls_under_way--;
+    if (s->lingers && list_empty(&s->calls))
+        core->session_over(s);
 }
 
 void call_pool_free(struct core *core) {
@@ -132,6 +137,7 @@ void call_start(struct session *s, struct msg *m, struct call_sink *sink) {
         c->subcall = sink->subcall;
         c->list_all = sink->list_all;
         c->parent = sink->parent;
+        c->about = arena_dup(&c->arena, sink->about);
         c->extra_headers = arena_dup(&c->arena, sink->extra_headers);
     }
     if (m->rpc.kind == RPC_REQUEST) {
@@ -143,7 +149,7 @@ void call_start(struct session *s, struct msg *m, struct call_sink *sink) {
 
 void call_make(struct session *s, struct server *server, struct slice text, struct call_sink *sink) {
     struct msg *m = call_read_text(s->core, text);
-    CHECK(m); /* the gate's own words */
+    CHECK(m); /* a text of the gate itself */
     sink->to = server;
     sink->subcall = true;
     call_start(s, m, sink);
@@ -192,7 +198,8 @@ void call_reply(struct call *c) {
     c->sink = NULL;
     sink->call = NULL;
     if (c->answer) {
-        struct session_out out = {.text = c->answer, .msg = c->answer_msg, .http_status = c->http_status};
+        struct session_out out = {
+            .text = c->answer, .msg = c->answer_msg, .http_status = c->http_status, .record = c->record};
         sink->ops->reply(sink, &out);
     } else {
         sink->ops->none(sink);
@@ -210,24 +217,30 @@ void call_stop(struct call *c, const char *reason, struct splice *answer) {
     call_conclude(c);
 }
 
-/* Has it a place among calls at the same time, which the server still uses? */
-static bool keeps_place(const struct call *c) {
-    bool at_once = false, awaits = c->step == c->session->core->walk->gather;
+/* Does it hold a concurrency slot for work that the server may still do? The built-in server ends a run as
+ * soon as its request is abandoned. */
+static bool keeps_slot(const struct call *c) {
+    bool concurrent = false, awaits = c->step == c->session->core->walk->gather;
     for (size_t i = 0; c->reserving && i < c->verdict.limit_count; i++)
-        at_once |= c->verdict.limits[i].kind == POLICY_CONCURRENT;
-    return at_once && awaits && c->sent && !c->response && !c->outcome;
+        concurrent |= c->verdict.limits[i].kind == POLICY_CONCURRENT;
+    bool builtin = c->req.id && c->req.link->server->builtin;
+    return concurrent && awaits && c->sent && !builtin && !c->response && !c->outcome;
 }
 
-/* The client is done with it. A place among calls at the same time is free only when the server has answered,
- * died or timed out: until then the call waits on, without a client and without its id. */
+/* A concurrency slot is free only when the server has answered, died or timed out: until then the call waits
+ * on, without a client and without its id. */
 void call_cancel(struct call *c, const char *reason) {
     CHECK_MAGIC(c, CALL_MAGIC);
-    if (!keeps_place(c)) {
+    if (!keeps_slot(c)) {
         call_stop(c, reason, NULL);
         return;
     }
-    c->session->core->walk->cancel(c, slice_str(reason));
+    struct core *core = c->session->core;
+    core->walk->cancel(c, slice_str(reason));
     c->outcome = "cancelled";
+    c->lingers = true;
+    core->calls_under_way--;
+    core->calls_lingering++;
     if (c->id_key.len)
         map_remove(&c->session->by_id, c->id_key);
     c->id_key = (struct slice){0};

@@ -12,7 +12,7 @@
 #include "state/state.h"
 #include "wire/splice.h"
 
-/* The methods that the gate itself has something to say about. */
+/* The methods that the gate handles itself or treats specially. */
 enum call_method {
     CALL_OTHER,
     CALL_TOOLS_CALL,
@@ -20,7 +20,7 @@ enum call_method {
     CALL_INITIALIZE,
     CALL_PING,
     CALL_LISTEN,
-    CALL_LIST, /* of prompts, resources, templates, tasks */
+    CALL_LIST, /* of prompts, resources, templates, skills, tasks */
     CALL_DISCOVER,
     CALL_COMPLETE,
     CALL_SET_LEVEL,
@@ -28,7 +28,7 @@ enum call_method {
     CALL_CANCELLED,
 };
 
-/* What a step says comes next. */
+/* What a step returns: what the engine does next. */
 enum call_next {
     CALL_NEXT,
     CALL_WAIT,        /* it stays in this step, which runs again when it is resumed */
@@ -52,9 +52,9 @@ struct call_walk {
     uint8_t fail, done, judge, gather, answered, resend; /* where the transitions lead to */
     /* What each room gives back when a call is over; ends with NULL. */
     void (*const *ends)(struct call *c);
-    /* The server need not go on with it: tells the server. */
+    /* Cancels the request at the server. */
     void (*cancel)(struct call *c, struct slice reason);
-    /* Its own stream is slow: stop (go on) reading it from the server. */
+    /* The client's stream of this call is slow: pause (resume) reading it from the server. */
     void (*pause)(struct call *c, bool on);
 };
 
@@ -74,7 +74,8 @@ struct call_sink_ops {
     void (*reply)(struct call_sink *sink, const struct session_out *out);
     /* A message that belongs to this call and comes before its answer. */
     void (*event)(struct call_sink *sink, const struct session_out *out);
-    /* The server opened a resumable stream (left false), or left it to be taken up after retry_ms. */
+    /* The server opened a resumable stream (left false), or closed it for the client to resume after
+     * retry_ms. */
     void (*streaming)(struct call_sink *sink, int64_t retry_ms, bool left);
     /* There will be no answer (it was cancelled); the sink is not used again. */
     void (*none)(struct call_sink *sink);
@@ -91,12 +92,13 @@ struct call_sink {
     /* A call from inside the gate goes to this server, under the tool's bare name; NULL for clients' calls.
      */
     struct server *to;
-    bool subcall;    /* and it is part of a client's own request; set by call_make() */
-    uint64_t parent; /* record of the call that it is made for, or 0 */
-    bool list_all;   /* tools/list from inside: every server of the principal, see gather.h */
+    bool subcall;       /* and it is part of a client's own request; set by call_make() */
+    uint64_t parent;    /* record of the call that it is made for, or 0 */
+    struct slice about; /* what the record contains beside its name, valid during call_start() only */
+    bool list_all;      /* tools/list from inside: every server of the principal, see gather.h */
 };
 
-/* Fields stand under the room that writes them. What several rooms set has a function below. */
+/* Fields are grouped by the room that writes them. What several rooms set has a function below. */
 struct call {
     /* ---- call/ ---- */
     uint32_t magic;
@@ -107,6 +109,7 @@ struct call {
     bool list_all; /* lists everything that the principal may use, whatever its session leads to */
     bool denied;   /* call_set_denied() */
     bool sent;     /* the server may have seen it; call_set_sent() */
+    bool lingers;  /* cancelled: it waits without a client until the server is done; see call_cancel() */
     bool mirrored; /* its headers mirror its arguments; call_set_headers() */
     struct session *session;
     struct call_sink *sink; /* NULL for notifications and when the client went away */
@@ -121,7 +124,7 @@ struct call {
     struct splice *answer;      /* what the client gets, in the arena; answer.h */
     struct msg *answer_msg;     /* whose bytes it edits, or NULL */
     int http_status;            /* of the answer */
-    struct slice fault;         /* what the error says that answers it */
+    struct slice fault;         /* the message of the error that answers it */
     const char *outcome;        /* for the log; call_set_outcome() */
     struct slice findings;      /* what a detector found in the result; call_add_finding() */
     struct slice extra_headers; /* call_set_headers() */
@@ -130,6 +133,7 @@ struct call {
     struct slice fingerprint;   /* of the tool's definition, when it is known; call_set_definition() */
     enum policy_class class;    /* of the tool, when it is known */
     uint64_t parent;            /* record of the call that made it, from inside the gate */
+    struct slice about;         /* what the record contains beside its name */
     uint64_t received_us;
     /* ---- session/: IDENTIFY ---- */
     struct slice method;
@@ -143,7 +147,7 @@ struct call {
     uint32_t args;          /* node of the arguments in request->tape; call_replace_request() moves it */
     struct slice token_raw; /* the client's progress token; empty for none */
     bool wants_log;         /* asked for log messages (modern era) */
-    bool renamed;           /* the server knows its tool by another name than the message says */
+    bool renamed;           /* the server uses another name for its tool than the message */
     struct server *server;  /* it goes to; NULL when the gate answers itself */
     struct gather *gather;  /* several servers take part; see gather.h */
     bool gathering;         /* and not all of them have answered */
@@ -163,14 +167,17 @@ struct call {
     bool recording; /* waits for the log */
     bool recorded;  /* the log has answered */
     bool log_failed;
-    bool holding;           /* its client is held back meanwhile */
+    bool holding;           /* reading from its client is paused meanwhile */
     struct call_span *span; /* in the arena, while calls are traced */
     /* ---- privacy/ ---- */
-    const struct filter_report *pii; /* what was found in its result, or NULL */
-    struct slice stands_for;         /* what tokens in its arguments stand for, without the values */
-    uint64_t restored_kinds;         /* of the tokens in its arguments that became values: PII_BIT */
-    uint64_t flush;                  /* the write of new tokens that its answer waits for; vault_stored() */
-    struct list in_vault;            /* among those that wait */
+    const struct filter_report *pii;  /* what was found in its result, or NULL */
+    struct slice stands_for;          /* what tokens in its arguments stand for, without the values */
+    uint64_t restored_kinds;          /* of the tokens in its arguments that became values: PII_BIT */
+    uint64_t flush;                   /* the write of new tokens that its answer waits for; vault_stored() */
+    struct list in_vault;             /* among those that wait */
+    struct vault_fetch *vault_fetch;  /* values behind its tokens, on their way from another gate's store */
+    bool vault_fetched, vault_failed; /* and then */
+    bool token_clash;                 /* one of its new tokens stands for something else at another gate */
     /* ---- channel/ ---- */
     struct channel *channel; /* that it is sent on; channel_take() */
     struct channel *chosen;  /* the same, while it counts as one of its users */
@@ -184,11 +191,11 @@ struct call {
     uint64_t started_ms;
     struct io_timer timer;
     /* ---- era/ ---- */
-    bool cross_era;               /* client and server speak different eras */
-    bool forwarding;              /* has come to FORWARD */
+    bool cross_era;               /* client and server use different eras */
+    bool forwarding;              /* has reached FORWARD */
     bool again;                   /* has been sent once more after a refusal; see adapt_retry() */
     bool subscribing;             /* has asked for a subscription */
-    bool translated;              /* the response has been put in the client's words already */
+    bool translated;              /* the response is already translated to the client's era */
     uint8_t tries;                /* how often it was sent */
     uint8_t task_turn;            /* enum task_turn */
     int log_rank;                 /* of the level that it asks for, -1 for none */
@@ -221,16 +228,16 @@ void call_conclude(struct call *c);
 /* The server has answered. */
 void call_answer(struct call *c, struct msg *m);
 void call_streaming(struct call *c, int64_t retry_ms, bool left);
-/* The server need not go on; the client gets that answer, or none (NULL). */
+/* Cancels the call at the server; the client gets that answer, or none (NULL). */
 void call_stop(struct call *c, const char *reason, struct splice *answer);
-/* The client has lost interest: tells the server, answers nothing. A call with a place among calls at the
- * same time keeps it until the server is done. */
+/* The client cancelled: cancels the call at the server, answers nothing. A call that holds a concurrency slot
+ * keeps it until the server is done. */
 void call_cancel(struct call *c, const char *reason);
-/* notifications/cancelled: the request that it names ends, if it is under way. */
+/* notifications/cancelled: ends the request that it names, if it is under way. */
 void call_cancel_named(struct session *s, const struct msg *m);
 /* The client is gone but the call goes on (its answer may be fetched later, or is dropped). */
 void call_orphan(struct call *c);
-/* The call's own stream is slow: stop (go on) reading it from the server. */
+/* The client's stream of this call is slow: pause (resume) reading it from the server. */
 void call_pause(struct call *c, bool on);
 /* The end of the walk: hands the answer to the sink. */
 void call_reply(struct call *c);
@@ -242,12 +249,12 @@ void call_pool_free(struct core *core);
 struct msg *call_read_text(struct core *core, struct slice text);
 /* A text that was edited, read as a message of its own; NULL when it is none. */
 struct msg *call_reread(struct call *c, const struct splice *text);
-/* Takes the message: from now on the call is the one that it says. */
+/* Takes ownership of the message, which replaces the call's request. */
 void call_replace_request(struct call *c, struct msg *take_m);
 /* The same with values in place of tokens; the message with tokens stays for readers who must not see values.
  */
 void call_restore_request(struct call *c, struct msg *take_m);
-/* Its bytes are not needed any more: they may be large. */
+/* Frees the bytes of the message, which may be large. */
 void call_release_request(struct call *c);
 void call_replace_response(struct call *c, struct msg *take_m);
 /* Key of an id in by_id: the decoded text behind a quote, or the digits. */
@@ -258,7 +265,8 @@ struct slice call_id_key(const struct tape *t, uint32_t id, struct arena *a);
 void call_set_verdict(struct call *c, const struct policy_verdict *verdict);
 /* The verdict becomes a denial; limits and caps stay as they are. */
 void call_deny_as(struct call *c, enum policy_reason reason, struct slice rule, struct slice text);
-/* What its limits hold is kept, or given back by the bits of state_settle_each; once. */
+/* Keeps what its limits hold, or gives it back by the bits of state_settle_each. Only the first call has an
+ * effect. */
 void call_settle(struct call *c, uint64_t give_back);
 void call_add_finding(struct call *c, struct slice text);
 /* Takes a reference, in place of the one before. */
@@ -268,6 +276,8 @@ static inline void call_set_policy(struct call *c, struct policy *policy) {
     c->policy = policy;
 }
 static inline void call_set_outcome(struct call *c, const char *outcome) { c->outcome = outcome; }
+/* Its ticket is in use from now on; call_settle() ends that. */
+static inline void call_set_reserving(struct call *c) { c->reserving = true; }
 static inline void call_set_denied(struct call *c, bool denied) { c->denied = denied; }
 static inline void call_set_sent(struct call *c, bool sent) { c->sent = sent; }
 /* Labels that the call's identity gathers by making it. */
@@ -275,7 +285,7 @@ static inline void call_add_flow(struct call *c, uint32_t labels) {
     if (labels)
         trail_add(trail_of(c->session->core, c->session->principal->id), labels, c->judged_ms);
 }
-/* Header lines that mirror the arguments; `by_client` says that they came with the message. */
+/* Header lines that mirror the arguments; `by_client`: they came with the message. */
 static inline void call_set_headers(struct call *c, struct slice lines, bool by_client) {
     c->extra_headers = lines;
     c->mirrored = by_client;

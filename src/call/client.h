@@ -1,5 +1,5 @@
-/* What a client said of itself in the legacy handshake. It holds for every server of the session, and for the
- * process that takes the place of one that ended. */
+/* How a client described itself in the legacy handshake. Applies to every server of the session, and is
+ * repeated to a server that is restarted. */
 #pragma once
 
 #include "call/core.h"
@@ -8,7 +8,7 @@
  * of its server ends it. */
 void client_keep_initialize(struct session *s, struct slice params);
 void client_set_version(struct session *s, struct slice version);
-/* logging/setLevel: later requests to modern servers say so. */
+/* logging/setLevel: later requests to modern servers carry this level. */
 void client_set_level(struct session *s, struct slice level);
 /* How its requests describe it to modern servers; copied. */
 void client_set_meta(struct session *s, struct slice meta, struct slice task_meta, uint32_t bits);

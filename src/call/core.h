@@ -1,6 +1,6 @@
 /* What every step of a call works with: the core that all sessions of one loop share, the session of one
  * client, and messages on their way to that client. A room above keeps its own state behind a pointer here;
- * only that room looks behind it. */
+ * only that room dereferences it. */
 #pragma once
 
 #include "audit/audit.h"
@@ -31,6 +31,7 @@ struct server;
 struct session;
 struct span_exporter;
 struct state_store;
+struct state_stops;
 struct stops;
 struct task_owners;
 struct trail_slot;
@@ -42,17 +43,17 @@ enum server_prefix_mode { SERVER_PREFIX_ALWAYS, SERVER_PREFIX_MANY, SERVER_PREFI
 struct core_policy {
     const char *path;
     struct policy *policy; /* that is in force */
-    const char *fault;     /* why what the file holds is not, or NULL */
+    const char *fault;     /* why the file's current content is not in force, or NULL */
 };
 
 /* The gate's configuration files, for the console and the admin API. */
 struct core_files {
     void (*each_policy)(void *owner, void (*each)(void *ctx, const struct core_policy *one), void *ctx);
-    /* This file has just been written: it is read at once. */
+    /* This file has just been written: it is reloaded immediately. */
     void (*policy_written)(void *owner, const char *path);
     const char *(*settings_path)(void *owner); /* NULL: there is none */
     void (*settings_written)(void *owner);
-    /* Would these settings be taken? Nothing is changed. */
+    /* Would these settings be accepted? Changes nothing. */
     int (*settings_try)(void *owner, struct slice text, struct err *err);
     void *owner;
 };
@@ -69,13 +70,16 @@ struct core {
     struct call *free_calls;
     uint32_t free_call_count;
     uint32_t calls_under_way;
+    uint32_t calls_lingering; /* cancelled, and their servers still work on them; see call_cancel() */
     bool draining;
     struct buf scratch;    /* of one step */
     struct policy *policy; /* the present default; calls take their own reference */
     struct state_store *state;
     struct audit *audit;
+    struct ship *ship;               /* NULL: the log is not shipped */
     enum audit_args_mode audit_args; /* what is recorded of arguments; tokenized needs `privacy` */
-    bool many_servers;               /* several may stand behind this gate: counters are kept apart */
+    bool audit_hash_needed;          /* arguments are hashed only for approvals */
+    bool many_servers;               /* there may be several servers: counters are kept per server */
     /* server/ */
     struct server **servers; /* by slot; NULL where one was removed */
     size_t server_count;
@@ -91,8 +95,9 @@ struct core {
     struct span_exporter *spans; /* NULL: nothing is traced */
     struct channels *channels;
     struct decisions *decisions;
-    struct stops *stops;         /* the kill switch; NULL: nothing can be stopped */
-    struct approvals *approvals; /* NULL: approvals are off */
+    struct stops *stops;            /* the kill switch; NULL: nothing can be stopped */
+    struct state_stops *stop_store; /* of the same; NULL like it */
+    struct approvals *approvals;    /* NULL: approvals are off */
     struct parks *parks;
     struct request_state *request_state; /* keys for what clients keep for the gate between two requests */
     unsigned char node[8];               /* this process among all that have those keys */
@@ -102,13 +107,16 @@ struct core {
     char *restart_settings; /* owned: names of settings that have changed and need a restart; NULL: none */
     char *settings_fault;   /* owned: why the newest settings are not in force, or NULL */
     char *console; /* "http://127.0.0.1:8640/ui": where people decide, owned; NULL: there is no console */
-    struct core_files files;                 /* all zero: they cannot be seen */
-    void (*refresh_principals)(void *owner); /* re-reads revoked grants; may be NULL */
+    struct core_files files; /* all zero: they cannot be seen */
+    bool (*refresh_principals)(
+        void *owner); /* re-reads revoked grants; false: they cannot be known. May be NULL */
     /* The principal that holds the grant of this name, or NULL; borrowed until the next refresh. */
     struct principal *(*principal_of)(void *owner, struct slice grant);
     void *principals_owner;
-    /* The tools that clients may see have changed: tells every client. Set by session/. */
+    /* The tools that clients may see have changed: notifies every client. Set by session/. */
     void (*tools_changed)(struct core *core);
+    /* The last call of a closed session has ended. The same. */
+    void (*session_over)(struct session *s);
 };
 
 /* A message on its way to a client. */
@@ -117,12 +125,13 @@ struct session_out {
     struct msg *msg; /* that text->src belongs to, or NULL when the text lives in an arena */
     int http_status; /* for a final answer over HTTP; 0: 200 */
     bool is_request; /* the server waits for the client's answer */
+    uint64_t record; /* of the call that it answers, in the audit log; 0: none */
 };
 
 struct session_front {
     /* A message that belongs to no call. False when it cannot reach the client, now or later. */
     bool (*deliver)(struct session *s, const struct session_out *out);
-    /* Stop (or go on) reading from this client: its server is not keeping up. May be NULL. */
+    /* Pause (or resume) reading from this client: its server is not keeping up. May be NULL. */
     void (*hold)(struct session *s, bool on);
     /* The server behind a session ended by itself. May be NULL. */
     void (*server_ended)(struct session *s, const char *why, int exit_status);
@@ -139,22 +148,27 @@ struct session {
     struct list node;
     struct list pool_node;
     bool pool;      /* no client's: it has the channels that the sessions of its principal share */
+    bool console;   /* of a person who looks from the console */
     bool stateless; /* shared by requests that have nothing to do with each other: their ids may be equal */
     bool closed;
+    bool lingers;               /* closed, and some of its calls linger */
+    struct io_timer over_timer; /* then: the last of them has ended */
+    void (*over)(void *arg);    /* session_close_then() */
+    void *over_arg;
     char name[SESSION_NAME_MAX]; /* for policy and audit */
     struct list calls;
     uint32_t call_count;
     struct map by_id;  /* calls under way by the client's id */
     struct slots asks; /* requests at the client; client_ask.c */
-    /* What a legacy client said in its handshake; client.c. */
+    /* How a legacy client described itself in its handshake; client.c. */
     char version[SESSION_VERSION_MAX]; /* as negotiated by initialize; empty before */
     struct text init_params;           /* raw: to repeat initialize with a restarted server */
     bool init_done;                    /* the client has been answered */
-    bool initialized;                  /* and has said notifications/initialized */
+    bool initialized;                  /* and has sent notifications/initialized */
     bool listening;                    /* standing streams are wanted */
     char log_level[SESSION_LEVEL_MAX]; /* as it asked for by logging/setLevel; empty before */
     /* The same for modern servers, made from init_params when it is needed; client_set_meta(). */
-    struct text client_meta;      /* what each of its requests says of it */
+    struct text client_meta;      /* how each of its requests describes it */
     struct text client_task_meta; /* the same for calls that may become tasks */
     uint32_t client_bits;         /* translate_client_bits */
     /* channel/ */

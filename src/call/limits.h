@@ -2,13 +2,13 @@
 #pragma once
 
 #define SESSION_MAX 10000
-#define SESSION_CALLS_MAX 4096        /* under way at once in one session */
+#define SESSION_CALLS_MAX 4096        /* concurrent calls of one session */
 #define SESSION_ASKS_MAX 1024         /* requests of servers that wait for the client's answer */
 #define SESSION_INIT_MAX (256u << 10) /* bytes of the initialize params kept for a restart */
 #define SESSION_VERSION_MAX 16
 #define SESSION_NAME_MAX 40
 #define SESSION_LEVEL_MAX 12 /* the name of a log level */
-#define CALL_IDLE_MS 600000  /* without a word from the server about this call */
+#define CALL_IDLE_MS 600000  /* without a message from the server about this call */
 #define CALL_TOTAL_MS 3600000
 #define CALL_POOL_MAX 256
 #define CALL_LOG_MS 5000 /* how long a call waits for room in the audit log */

@@ -33,8 +33,9 @@ const char *principal_fault(const struct principal *p, uint64_t now_ms) {
 
 const char *principal_session_fault(const struct session *s) {
     const struct core *core = s->core;
-    if (core->refresh_principals)
-        core->refresh_principals(core->principals_owner);
+    bool known = !core->refresh_principals || core->refresh_principals(core->principals_owner);
+    if (!known && s->principal->grant[0])
+        return "whether the grant is still good cannot be known: its store does not answer";
     return principal_fault(s->principal, s->principal->expires_ms ? clock_wall_ms() : 0);
 }
 
@@ -49,7 +50,8 @@ bool principal_may_use(const struct principal *p, struct slice server) {
     return any_matches(p->servers, p->server_count, server);
 }
 
-/* A pattern with `__` speaks of a server: a tool that only calls itself so must not pass for another's. */
+/* A pattern with `__` names a server: a tool whose own name contains `__` must not match as another server's
+ * tool. */
 bool principal_may_call(const struct principal *p, struct slice server, struct slice tool) {
     if (!principal_may_use(p, server))
         return false;

@@ -1,4 +1,4 @@
-/* Who is behind a session. A front that has authenticated somebody makes one; everything else only reads it:
+/* Who is behind a session. A front creates one after authentication; everything else only reads it:
  * the policy's facts, the scope of limits, the audit's identity, the owner of sessions, cursors and jobs. */
 #pragma once
 
@@ -48,7 +48,7 @@ void principal_unref(struct principal *p); /* NULL is fine */
 static inline void principal_cleanup(struct principal **p) { principal_unref(*p); }
 #define cleanup_principal __attribute__((cleanup(principal_cleanup)))
 
-/* Why it may do nothing any more, or NULL. */
+/* Why it may not be used any more (revoked, expired), or NULL. */
 const char *principal_fault(const struct principal *p, uint64_t now_ms);
 /* The same for the session's principal, as of this moment: revoked grants are re-read first. */
 const char *principal_session_fault(const struct session *s);

@@ -43,7 +43,7 @@ struct trail_slot {
 
 size_t trail_shared_bytes(void) { return TRAIL_SLOTS * sizeof(struct trail_slot); }
 
-/* Where there is no room, the first slot is everybody's: labels can only be too many. */
+/* When the table is full, identities share the first slot: they may get labels of others, but lose none. */
 static struct trail_slot *slot_of(struct trail_slot *slots, const char *identity) {
     char hex[SHA_HEX + 1];
     sha_256_hex(slice_str(identity), hex);
@@ -82,7 +82,7 @@ void trail_publish(struct trail *t) {
     raise_64(&slot->pii_ms, t->pii_ms);
 }
 
-/* What others saw. */
+/* Adds what other processes have recorded. */
 static void trail_pull(struct trail *t) {
     struct trail_slot *slot = t->slot;
     for (size_t i = 0; i < ARRAY_LEN(t->seen_ms); i++) {
@@ -105,7 +105,7 @@ static void trail_pull(struct trail *t) {
 
 /* ---- one identity ---- */
 
-/* Identities beyond the ceiling share one trail: labels can only be too many. */
+/* Identities beyond the ceiling share one trail: they may get labels of others, but lose none. */
 struct trail *trail_of(struct core *core, const char *identity) {
     struct trail *t = map_get(&core->trails, slice_str(identity));
     if (t && t->slot)

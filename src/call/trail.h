@@ -9,7 +9,7 @@
 struct trail_slot;
 
 struct trail {
-    struct trail_slot *slot; /* what all processes of the gate remember; NULL: this one is alone */
+    struct trail_slot *slot; /* shared by all processes of the gate; NULL: there is only this one */
     char *identity;          /* owned */
     uint32_t labels;
     uint64_t seen_ms[32]; /* of each label */
@@ -19,14 +19,14 @@ struct trail {
 
 /* Never NULL: where there are too many, the one that all further identities share. */
 struct trail *trail_of(struct core *core, const char *identity);
-/* The labels that still count. */
+/* The labels that have not expired. */
 uint32_t trail_labels(const struct core *core, const struct trail *t, uint64_t now_ms);
 void trail_add(struct trail *t, uint32_t labels, uint64_t now_ms);
-/* What was kept in pii_most and pii_ms counts for the other processes, too. */
+/* Publishes pii_most and pii_ms to the other processes. */
 void trail_publish(struct trail *t);
 void trail_free_all(struct core *core);
 
-/* Memory that several processes map, for what each of them saw to count for all: so many bytes, zero at
- * first. Kinds of personal data that rules add are numbered by each process: only the built-in ones, and all
- * together, are shared. */
+/* Shared memory through which processes see each other's labels: so many bytes, initially zero. Kinds of
+ * personal data that rules add are numbered by each process: only the built-in ones, and the total, are
+ * shared. */
 size_t trail_shared_bytes(void);

@@ -5,13 +5,13 @@
 #include "channel/channel.h"
 #include "server/server.h"
 
-/* Over HTTP the modern era cancels by closing; everywhere else the server is told. */
+/* Over HTTP the modern era cancels by closing the stream; otherwise a notification is sent. */
 void await_cancel(struct call *c, struct slice reason) {
     struct link *link = c->channel ? c->channel->link : NULL;
     if (!link || !c->req.id || c->kind == CALL_INITIALIZE)
         return;
     if (channel_is_modern(c->channel) && link->is_http) {
-        link_end(&c->req); /* the end of its stream says so */
+        link_end(&c->req); /* closing its stream cancels it */
         return;
     }
     channel_cancel(c->channel, c->req.id, reason);
@@ -26,7 +26,7 @@ static void on_timeout(struct io_timer *timer) {
     answer_fail(c, why.ptr);
 }
 
-/* Some answers come when they come. */
+/* Methods without a deadline. */
 static bool waits_forever(const struct call *c) {
     return c->kind == CALL_LISTEN || slice_is(c->method, "tasks/result");
 }

@@ -4,9 +4,9 @@
 #include "call/call.h"
 
 enum call_next await_step(struct call *c);
-/* A word about the call came: its idle time starts anew. */
+/* A message about the call arrived: restarts its idle timer. */
 void await_touch(struct call *c);
-/* The server need not go on with it; where closing the stream says so, nothing is sent. */
+/* Cancels the call at the server. Where closing the stream cancels it, no notification is sent. */
 void await_cancel(struct call *c, struct slice reason);
-/* The call's own stream is slow: stop (go on) reading it from the server. */
+/* The client's stream of this call is slow: pause (resume) reading it from the server. */
 void await_pause(struct call *c, bool on);

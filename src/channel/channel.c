@@ -78,7 +78,7 @@ static void link_drop(struct channel *ch) {
 
 static void channel_free(struct channel *ch) {
     link_drop(ch);
-    channel_stop(ch); /* what was parked there has left, and leaving arms the timer */
+    channel_stop(ch); /* requests parked there have been released, which arms the timer */
     list_remove(&ch->other_node);
     text_free(&ch->own_init);
     text_free(&ch->client_caps);
@@ -107,7 +107,31 @@ void channel_close_all(struct session *s) {
     s->channel_count = 0;
 }
 
-/* Stateless requests share what their principal has anyway. */
+static bool has_lingering(const struct channel *first) {
+    LIST_FOR (n, &first->session->calls) {
+        const struct call *c = container_of(n, struct call, node);
+        if (c->channel && c->channel->first == first)
+            return true;
+    }
+    return false;
+}
+
+void channel_close_unused(struct session *s) {
+    for (size_t i = 0; i < s->channel_count; i++) {
+        struct channel *first = s->channels[i];
+        if (!first)
+            continue;
+        if (!has_lingering(first)) {
+            channels_free(first);
+            continue;
+        }
+        link_finish(first->link);
+        LIST_FOR (n, &first->others)
+            link_finish(container_of(n, struct channel, other_node)->link);
+    }
+}
+
+/* Stateless requests already share the session of their principal. */
 static struct session *home_of(struct session *s, const struct server *server) {
     return server->shared && !s->stateless && !s->pool ? s->core->channels->events->pool(s) : s;
 }
@@ -138,7 +162,7 @@ struct channel *channel_of(struct session *s, struct server *server) {
 void channel_wait(struct channel *ch, struct call *call) { list_push(&ch->waiting, &call->wait); }
 
 static void resume_all(struct list *waiting) {
-    struct list due, *n; /* only those that wait now: a call may have to wait for something else next */
+    struct list due, *n; /* only calls that wait now: a resumed call may have to wait again */
     list_init(&due);
     while ((n = list_pop(waiting)))
         list_push(&due, n);
@@ -255,7 +279,7 @@ static void link_ready(struct channel *ch) {
     ch->state = CHANNEL_READY;
     channel_listen(ch);
     if (ch->own_init.len)
-        link_listen(ch->link); /* for what the server says outside requests */
+        link_listen(ch->link); /* for messages of the server outside of requests */
     channel_wake(ch);
     if (ch->state == CHANNEL_READY)
         events_of(ch)->ready(ch);
@@ -311,8 +335,10 @@ struct slice channel_own_text(const struct channel *ch, uint64_t id, const char 
 }
 
 void channel_refuse(struct channel *ch, struct slice server_id, int code, const char *why) {
-    if (ch->era == ERA_MODERN && ch->link->is_http) { /* over HTTP that era has no way to answer */
-        log_warn("server `%s` sent a request, which its era does not know", ch->server->up.name);
+    if (ch->era == ERA_MODERN &&
+        ch->link->is_http) { /* over HTTP the modern era has no requests from servers */
+        log_server(LOG_WARN, ch->server->up.name, "server `%s` sent a request, which its era does not know",
+                   ch->server->up.name);
         return;
     }
     struct arena a;
@@ -331,8 +357,8 @@ static bool first_waiting_is_modern(const struct channel *ch) {
 static enum era known_era(const struct channel *ch, bool modern_client) {
     const struct up_server *up = &ch->server->up;
     if (up->use_sse)
-        return ERA_LEGACY; /* that transport belongs to it */
-    if (!modern_client)    /* it can always be tried; who refuses initialize is met otherwise */
+        return ERA_LEGACY; /* HTTP+SSE exists in the legacy era only */
+    if (!modern_client)    /* legacy can always be tried; a server that refuses initialize is probed then */
         return up->era.modern == UP_YES && (up->era.legacy == UP_NO || (up->url && up->era.legacy != UP_YES))
                    ? ERA_MODERN
                    : ERA_LEGACY;
@@ -423,7 +449,7 @@ static void learn_description(struct channel *ch, const struct tape *t, uint32_t
     server_learn_description(ch->server, t, result);
 }
 
-/* The server has answered, and does not want to be used. */
+/* The server has answered, with a refusal. */
 static void refused(struct channel *ch, bool legacy) {
     char why[160];
     snprintf(why, sizeof(why), "server `%s` refused %s", ch->server->up.name,
@@ -434,7 +460,8 @@ static void refused(struct channel *ch, bool legacy) {
     events_of(ch)->down(ch);
 }
 
-/* A client that first spoke the modern era and now starts the legacy one: the server is restarted for it. */
+/* A client that used the modern era first and now starts a legacy handshake: the server is restarted for
+ * it. */
 static void forget_client(struct channel *first) {
     text_free(&first->own_init);
     text_free(&first->client_caps);
@@ -470,8 +497,8 @@ static void probe_over(struct channel *ch, bool modern, bool answered) {
     resume_all(&ch->waiting);
 }
 
-/* It cannot be initialised. The probe has confused it: once more, without one. Or it is remembered as legacy
- * and is not: once more, with one. */
+/* Initialize failed. Either the probe has confused the server: retry without one. Or it is remembered as
+ * legacy and is not: retry with one. */
 static bool restart_probed(struct channel *ch) {
     if (!ch->was_probed && !(ch->own_init.len && up_era_forget(&ch->server->up)))
         return false;
@@ -612,7 +639,7 @@ static void on_init_failed(struct own_request *own, const char *why) {
 }
 
 void channel_init_late(struct channel *ch, const char *why) {
-    log_warn("%s", why);
+    log_server(LOG_WARN, ch->server->up.name, "%s", why);
     link_end(&ch->init);
     on_init_failed(&ch->init_own, why);
 }
@@ -621,7 +648,7 @@ void channel_down(void *owner, const char *why, int exit_status) {
     struct channel *ch = owner;
     CHECK_MAGIC(ch, CHANNEL_MAGIC);
     struct session *s = ch->session;
-    bool lost_session = exit_status == LINK_LOST; /* the server is there, what we had with it is not */
+    bool lost_session = exit_status == LINK_LOST; /* the server is reachable, but it has lost our session */
     if (ch->state == CHANNEL_PROBE) {
         /* It did not survive the probe, so it is not modern. */
         probe_over(ch, false, false);
@@ -632,7 +659,8 @@ void channel_down(void *owner, const char *why, int exit_status) {
     if (!lost_session) {
         bool steady = io_now_ms(channel_loop(ch)) - ch->opened_ms >= CHANNEL_STEADY_MS;
         ch->failures = steady ? 1 : ch->failures + 1;
-        log_warn("%s", why);
+        if (!s->closed)
+            log_server(LOG_WARN, ch->server->up.name, "%s", why);
     }
     link_drop(ch);
     if (lost_session) {
@@ -663,7 +691,7 @@ void channel_read_client(struct call *c) {
         c->client_info = tape_raw(&m->tape, info);
 }
 
-/* From now on this channel is for clients like this one. */
+/* From now on this channel is for clients with the same capabilities. */
 static void channel_adopt(struct channel *ch, struct call *c) {
     struct arena a;
     arena_init(&a);
@@ -719,7 +747,7 @@ static struct channel *find_channel(struct channel *first, struct call *c, bool 
     }
     if (!free_one)
         return NULL;
-    /* A child that has had no message yet is as good as a new one. */
+    /* A child that has received no message yet can be used like a new one. */
     bool untouched = free_one->state == CHANNEL_READY && free_one->era == ERA_UNKNOWN;
     if (free_one->link && !untouched)
         link_drop(free_one);
@@ -792,7 +820,7 @@ static struct channel *choose(struct channel *first, struct call *c) {
     return era == ERA_LEGACY ? legacy_channel_for(first, c) : first;
 }
 
-/* The link is not ready for the call, which waits. Nothing here may wake it at once. */
+/* The link is not ready for the call, which waits. Nothing here may resume it synchronously. */
 static void prepare(struct channel *ch, const struct call *c) {
     bool legacy = !c->modern;
     if (ch->state == CHANNEL_READY)
@@ -824,7 +852,7 @@ struct channel *channel_for(struct session *s, struct server *server, struct cal
     if (!ch)
         return NULL;
     if (ch->state == CHANNEL_READY && ch->era == ERA_UNKNOWN)
-        ch->era = known_era(ch, call->modern); /* a child that was started before anybody spoke */
+        ch->era = known_era(ch, call->modern); /* a child that was started before the first message */
     if (ch->state == CHANNEL_READY && ch->era != ERA_UNKNOWN)
         return ch;
     list_push(&ch->waiting, &call->wait);

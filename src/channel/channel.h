@@ -1,5 +1,5 @@
 /* The channels of a session: its connections to servers, opened at first use, in an era that the server
- * speaks, one or several to a server. */
+ * supports, one or several to a server. */
 #pragma once
 
 #include "base/text.h"
@@ -10,7 +10,7 @@ struct listen_stream;
 struct park;
 struct tool_table;
 
-/* A request of the gate's own: it stands where otherwise a call does. */
+/* An own request. It is stored where otherwise a call is. */
 struct own_request {
     uint32_t magic;
     void (*answer)(struct own_request *own, struct msg *m);
@@ -23,18 +23,18 @@ struct own_request {
 enum channel_state {
     CHANNEL_DOWN,
     CHANNEL_OPENING,
-    CHANNEL_PROBE, /* being asked which era it speaks */
+    CHANNEL_PROBE, /* the probe for its era is under way */
     CHANNEL_INIT,
     CHANNEL_READY,
 };
 
-/* The era that is spoken on a link; the client's own may be the other one. */
+/* The era used on a link; the client may use the other one. */
 enum era { ERA_UNKNOWN, ERA_LEGACY, ERA_MODERN };
 
 /* The health checks of a channel; see health.h. */
 struct channel_health {
     struct health_check *check; /* under way, or NULL */
-    uint64_t since_ms;          /* when its state or what it said last changed */
+    uint64_t since_ms;          /* when its state last changed, or its last message came */
     uint64_t tell_ms;           /* clients are not notified again before this time */
     uint32_t heard;             /* messages then */
     int state;                  /* and the state; enum channel_state */
@@ -56,7 +56,7 @@ struct channel {
     struct list waiting;      /* calls, until it is ready */
     struct up_era_wait era_wait;
     struct io_timer probe_timer;
-    bool was_probed; /* this link, and nothing else has been said on it */
+    bool was_probed; /* the probe was sent on this link, and nothing else */
     bool is_claimed; /* the session's own, for a client that has begun in the legacy era */
     /* Several channels to one server, see channel.c. The first one: */
     struct list others; /* the others */
@@ -70,17 +70,18 @@ struct channel {
     uint32_t users;          /* calls that have chosen it */
     struct call *holder;     /* the only one that a question can belong to, or NULL */
     struct park *parked;     /* the same for one whose client is being asked */
-    int log_rank;            /* what the server was told of logging/setLevel; -1 before */
+    int log_rank;            /* the log level last sent to the server; -1: none */
     struct io_timer idle;
     struct list notes;     /* small requests of our own: levels and subscriptions */
     bool level_pending;    /* one of them that calls wait for */
-    struct map subscribed; /* URIs that a legacy client wants to hear of, owned */
+    struct map subscribed; /* URIs that a legacy client has subscribed to, owned */
     /* For such a client and a modern server; see listen.c: */
     struct listen_stream *listen;
     struct io_timer listen_timer;
     struct own_request init_own; /* our own initialize or server/discover */
     struct link_req init;
-    struct own_request tools_own; /* our own tools/list */
+    struct own_request tools_own; /* our own tools/list, and skills/list behind it */
+    bool tools_skills;            /* the second of them */
     struct link_req tools_req;
     struct arena tools_page;
     uint32_t tools_pages;
@@ -101,7 +102,7 @@ struct channel {
 
 static inline bool channel_is_modern(const struct channel *ch) { return ch->era == ERA_MODERN; }
 
-/* What happens on channels and concerns rooms above; handed down by session/. */
+/* Events of channels for the rooms above; set by session/. */
 struct channel_events {
     /* A request or notification of the server. `call`: it came on that call's stream, or NULL. */
     void (*message)(struct channel *ch, struct call *call, struct msg *m);
@@ -123,7 +124,7 @@ struct channel_events {
 struct channels {
     const struct link_events *link_events; /* report.h */
     const struct channel_events *events;
-    uint64_t health_clock_ms; /* see health.c: stands still while the gate does */
+    uint64_t health_clock_ms; /* see health.c: does not advance while the gate is suspended */
     uint64_t health_seen_ms;
 };
 void channel_init(struct core *core, const struct link_events *link_events,
@@ -141,8 +142,11 @@ struct channel *channel_for(struct session *s, struct server *server, struct cal
 /* Starts the session's one server now instead of at the first message. */
 void channel_start(struct session *s);
 void channel_close_all(struct session *s);
-/* The server is going away: first all calls that wait for it or are under way there fail, whosever channel
- * they are on; then its channels close. */
+/* The session is closed and some of its calls linger: their child processes are ended, other servers are
+ * waited for, and the channels without such a call close. */
+void channel_close_unused(struct session *s);
+/* The server is removed: first all calls of any session that wait for it or are under way there fail; then
+ * its channels close. */
 void channel_fail_calls(struct session *s, const struct server *server);
 void channel_drop(struct session *s, struct server *server);
 /* Channels of all sessions to it that are ready, and those of sessions that miss it. */
@@ -161,12 +165,12 @@ void channel_take(struct call *c, struct channel *ch);
 void channel_take_over(struct call *c, struct channel *ch);
 /* The call is over, or needs another channel. */
 void channel_release(struct call *c);
-/* Reads what a modern client says about itself, once. */
+/* Reads how a modern client describes itself, once. */
 void channel_read_client(struct call *c);
-/* The server has said that it does not speak the legacy era (initialize was refused). True: the call waits
- * while the other is tried. */
+/* The server does not support the legacy era (it refused initialize). True: the call waits while the modern
+ * era is tried. */
 bool channel_reconsider(struct channel *ch, struct call *c);
-/* Is it known what the server says about itself? Otherwise it is asked and the call waits. */
+/* Is the server's description known? Otherwise it is requested and the call waits. */
 bool channel_describe(struct channel *ch, struct call *c);
 
 /* ---- one channel ---- */
@@ -191,19 +195,19 @@ void channel_down(void *owner, const char *why, int exit_status);
 void channel_works(struct channel *ch);
 /* Something failed that a healthy server would have done: it is checked at the next sweep. */
 void channel_doubt(struct channel *ch);
-/* What stands where a call does: one of the gate's own requests, or NULL for a call. */
+/* The own request that is stored where a call otherwise is, or NULL for a call. */
 struct own_request *channel_as_own(void *call);
-/* The request under way whose number stands in that node: one of the gate's own, or a call. NULL for none. */
+/* The request under way with the number in that node: an own request or a call; NULL for none. */
 struct own_request *channel_own_request(const struct channel *ch, const struct msg *m, uint32_t node);
 struct call *channel_call(const struct channel *ch, const struct msg *m, uint32_t node);
 
 /* ---- messages of the gate's own ---- */
 
 void channel_send(struct channel *ch, struct slice text, struct slice method, struct link_req *req);
-/* A request in the words of the channel's era. `members`: of params, without `_meta`. */
+/* A request in the form of the channel's era. `members`: of params, without `_meta`. */
 struct slice channel_own_text(const struct channel *ch, uint64_t id, const char *method, struct slice members,
                               struct arena *a);
-/* The server need not work on this request any more. */
+/* Cancels this request at the server. */
 void channel_cancel(struct channel *ch, uint64_t id, struct slice reason);
-/* The answer to a request of the server: no. */
+/* Refuses a request of the server. */
 void channel_refuse(struct channel *ch, struct slice server_id, int code, const char *why);

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-/* A question that is under way. */
+/* A health check under way. */
 struct health_check {
     struct own_request own;
     struct link_req req;
@@ -33,7 +33,7 @@ static bool link_works(const struct channel *ch) {
     const struct link_req *req;
     if (!ch->link)
         return false;
-    if (ch->link->paused && !ch->link->is_http) /* what it says is not read at present */
+    if (ch->link->paused && !ch->link->is_http) /* reading from it is paused */
         return true;
     while ((req = slots_next(&ch->link->reqs, &at)))
         if (is_work(req->call))
@@ -109,8 +109,8 @@ void health_forget(struct channel *ch) {
         check_free(ch->health.check);
 }
 
-/* A list went without it, and nobody saw it go: said again at ever longer intervals, for a server that is
- * there may go on failing. */
+/* A list was sent without this server, though it never went down: notifies the client at growing intervals,
+ * because a server that is up may keep failing. */
 static void back_again(struct channel *ch) {
     struct channel_health *w = &ch->health;
     uint64_t now = io_now_ms(ch->session->core->up.loop);
@@ -135,10 +135,10 @@ static void on_check_failed(struct own_request *own, const char *why) {
     check_free(check);
     if (!ch->link->is_up)
         return; /* `down` follows */
-    /* A server that refuses with its own status is alive; proxies send these on its behalf. */
+    /* The server itself answers with this status; 502 to 504 come from a proxy in front of it. */
     if (status && (status < 502 || status > 504))
         return;
-    /* It may just have closed a connection that it had not been using. */
+    /* It may only have closed an idle connection. */
     bool once_more = !ch->health.again;
     ch->health.again = true;
     if (once_more) {
@@ -175,7 +175,8 @@ static void ask(struct channel *ch, uint64_t now) {
 
 /* ---- looking ---- */
 
-/* Asked in vain for long enough? Not while it works, nor when another link has heard of it since. */
+/* Has the check timed out? Not while the server is busy, nor when another link has received something
+ * since. */
 static void check_overdue(struct channel *ch, uint64_t now) {
     const struct server *server = ch->server;
     char why[SERVER_FAULT_MAX];
@@ -245,10 +246,10 @@ static void look(struct channel *ch, uint64_t now) {
         check_init(ch, now);
     else if (ch->state == CHANNEL_DOWN && ch->missing && ch == ch->first &&
              now - w->since_ms >= (over_http(ch) ? ch->server->health_ms : HEALTH_RETRY_MS))
-        channel_revive(ch); /* it was given up; once more */
+        channel_revive(ch); /* it was given up: retry */
 }
 
-/* Time in which the gate itself stood still does not count: answers may lie there unread. */
+/* Time in which the gate itself was suspended does not count: answers may be waiting unread. */
 static uint64_t awake_ms(struct core *core) {
     uint64_t now = io_now_ms(core->up.loop), passed = now - core->channels->health_seen_ms;
     core->channels->health_clock_ms += passed < 2 * SWEEP_MS ? passed : 2 * SWEEP_MS;

@@ -11,7 +11,7 @@
 
 #include "channel/channel.h"
 
-/* Time counts from now on. */
+/* Starts the health clock. */
 void health_start(struct core *core);
 /* Every SWEEP_MS. */
 void health_sweep(struct core *core);

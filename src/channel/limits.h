@@ -12,5 +12,5 @@
 #define HEALTH_INIT_MS 60000    /* the same for a server over HTTP that no client uses yet */
 #define HEALTH_RETRY_MS 300000  /* before a server that was given up is tried again */
 #define HEALTH_TELLS_MAX 6      /* doublings of the time between two notifications that a server is back */
-#define SWEEP_MS 1000           /* how often idle and silent servers are looked for */
+#define SWEEP_MS 1000           /* how often idle and silent servers are checked */
 #define CHANNEL_URIS_MAX 256    /* resources that one client subscribes to */

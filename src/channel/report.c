@@ -23,14 +23,14 @@ static void on_answer(void *call, struct msg *m) {
 }
 
 static void on_call_failed(struct call *c, const char *why, bool retry) {
-    if (!retry || c->tries >= CALL_TRIES_MAX) {
+    if (!retry || c->lingers || c->tries >= CALL_TRIES_MAX) {
         channel_doubt(c->channel);
         call_set_sent(c, !retry);
         answer_fail(c, why);
         return;
     }
-    /* The server has not seen it: once more. Where the link itself is over, `down` follows and opens another.
-     */
+    /* The server has not received it: retry. Where the link itself is over, `down` follows and opens
+     * another. */
     call_set_sent(c, false);
     if (c->channel->link->is_up) {
         call_resend(c);
@@ -75,14 +75,15 @@ static void on_drained(void *owner) {
 static void put_noise(const struct channel *ch, const char *what, struct slice text) {
     server_put_log(ch->server, text);
     if (what)
-        log_warn("server `%s`: %s: %.*s", ch->server->up.name, what, SLICE_FMT(text));
+        log_server(LOG_WARN, ch->server->up.name, "server `%s`: %s: %.*s", ch->server->up.name, what,
+                   SLICE_FMT(text));
     else
-        log_info("[%s] %.*s", ch->server->up.name, SLICE_FMT(text));
+        log_server(LOG_INFO, ch->server->up.name, "[%s] %.*s", ch->server->up.name, SLICE_FMT(text));
 }
 
 static void tell_missed(const struct up_server *s, const struct up_noise *n, const char *what) {
-    log_warn("server `%s`: %llu more %s (%llu bytes) within a second were not written", s->name,
-             (unsigned long long)n->missed_lines, what, (unsigned long long)n->missed_bytes);
+    log_server(LOG_WARN, s->name, "server `%s`: %llu more %s (%llu bytes) within a second were not written",
+               s->name, (unsigned long long)n->missed_lines, what, (unsigned long long)n->missed_bytes);
 }
 
 static void tell_noise(struct up_noise *n) {
@@ -104,17 +105,21 @@ static void tell_junk(struct up_noise *n) {
                                      .why = slice_str(why)});
 }
 
+static uint32_t most_lines(const struct up_server *s) {
+    return s->core->noise_lines ? s->core->noise_lines : UP_NOISE_LINES;
+}
+
 static void on_noise(void *owner, const char *what, struct slice text) {
     struct channel *ch = owner;
     struct up_server *s = &ch->server->up;
-    if (up_noise_take(&s->noise, s->core->loop, text.len, tell_noise))
+    if (up_noise_take(&s->noise, s->core->loop, most_lines(s), text.len, tell_noise))
         put_noise(ch, what, text);
 }
 
 static void on_malformed(void *owner, const char *why, struct slice text) {
     struct channel *ch = owner;
     struct up_server *s = &ch->server->up;
-    if (!up_noise_take(&s->junk, s->core->loop, text.len, tell_junk))
+    if (!up_noise_take(&s->junk, s->core->loop, most_lines(s), text.len, tell_junk))
         return;
     put_noise(ch, why, text);
     record_refusal(ch->session->core, &(struct refusal){.kind = REFUSAL_SERVER_MALFORMED,

@@ -1,4 +1,4 @@
-/* What links report, passed on to whom it concerns: calls, requests of the gate's own, channels, the log. */
+/* Dispatches events of links to calls, own requests, channels and the log. */
 #pragma once
 
 #include "upstream/link.h"

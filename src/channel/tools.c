@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #define TOOLS_FRESH_MS 300000
-#define TOOLS_RETRY_MS 1000 /* after a list that could not be had */
+#define TOOLS_RETRY_MS 1000 /* after a list that could not be read */
 #define TOOLS_PAGE_MS 30000 /* for one page of it */
 #define TOOLS_MAX 20000
 #define TOOLS_PAGES_MAX 200
@@ -55,7 +55,7 @@ static void learn_tool(struct guard_page *p, struct tool_table *table, uint32_t 
     struct tool *tool = arena_new(&table->arena, struct tool);
     table->has_apps |=
         tape_path(t, def, "_meta", "ui", NULL) || tape_path(t, def, "_meta", "ui/resourceUri", NULL);
-    /* A tool whose marks break the rules has no headers that could be right. */
+    /* A tool with invalid header marks gets no headers. */
     tool->bad_marks = !mirror_params(t, schema, &table->arena, &tool->params, &tool->param_count);
     if (tool->bad_marks)
         tool->param_count = 0;
@@ -169,7 +169,7 @@ static void fetched(struct channel *ch, bool complete) {
     channel_wake(ch);
 }
 
-/* Byte for byte what is known: nothing has to be judged again. */
+/* Identical to the known list, byte for byte: nothing has to be judged again. */
 static bool fetched_same(struct channel *ch, const struct msg *m) {
     struct tool_table *known = &ch->server->tools;
     struct tool_table *fresh = ch->tools_fresh;
@@ -183,32 +183,53 @@ static bool fetched_same(struct channel *ch, const struct msg *m) {
     return true;
 }
 
+/* Skills are accepted with the tools, where a server has not said that it has none. */
+static bool skills_follow(const struct channel *ch) {
+    return guard_wants_list(ch->session->core, ch->server) &&
+           server_offers(ch->server, "io.modelcontextprotocol/skills");
+}
+
+static void keep_skills(struct channel *ch, const struct msg *m) {
+    uint32_t list = tape_get_str(&m->tape, m->rpc.body, "skills");
+    if (!list || !tape_is(&m->tape, list, TAPE_ARRAY))
+        return;
+    TAPE_FOR_ELEM(&m->tape, list, i) { keep_definition(&ch->tools_fresh->skills, tape_raw(&m->tape, i)); }
+}
+
 static void on_page(struct own_request *own, struct msg *m) {
     struct channel *ch = container_of(own, struct channel, tools_own);
     bool listed = m->rpc.kind == RPC_RESULT;
     uint32_t next = listed ? tape_get_str(&m->tape, m->rpc.body, "nextCursor") : 0;
-    if (listed && fetched_same(ch, m))
+    if (listed && !ch->tools_skills && fetched_same(ch, m))
         return;
-    if (listed)
+    if (listed && ch->tools_skills)
+        keep_skills(ch, m);
+    else if (listed)
         learn_page(ch, ch->tools_fresh, guard_wants_list(ch->session->core, ch->server), m);
     struct slice cursor =
         next && tape_is(&m->tape, next, TAPE_STRING) ? tape_raw(&m->tape, next) : (struct slice){0};
-    if (cursor.len && ++ch->tools_pages < TOOLS_PAGES_MAX)
+    if (cursor.len && ++ch->tools_pages < TOOLS_PAGES_MAX) {
         fetch(ch, cursor);
-    else
-        fetched(ch, listed && !cursor.len);
+    } else if (!cursor.len && !ch->tools_skills && listed && skills_follow(ch)) {
+        ch->tools_skills = true;
+        fetch(ch, (struct slice){0});
+    } else {
+        fetched(ch, (listed || ch->tools_skills) && !cursor.len);
+    }
 }
 
-/* A server that cannot list its tools has no marks we could know of. */
+/* A server that cannot list its tools has no known header marks. One that cannot list its skills has no
+ * accepted skills. */
 static void on_page_failed(struct own_request *own, const char *why) {
+    struct channel *ch = container_of(own, struct channel, tools_own);
     (void)why;
-    fetched(container_of(own, struct channel, tools_own), false);
+    fetched(ch, ch->tools_skills);
 }
 
 static void on_page_late(struct io_timer *timer) {
     struct channel *ch = container_of(timer, struct channel, tools_timer);
     link_end(&ch->tools_req);
-    fetched(ch, false);
+    fetched(ch, ch->tools_skills);
 }
 
 static void fetch(struct channel *ch, struct slice cursor_raw) {
@@ -220,8 +241,9 @@ static void fetch(struct channel *ch, struct slice cursor_raw) {
     }
     struct slice members =
         cursor_raw.len ? arena_printf(&ch->tools_page, "\"cursor\":%.*s", SLICE_FMT(cursor_raw)) : cursor_raw;
-    struct slice text = channel_own_text(ch, ch->tools_req.id, "tools/list", members, &ch->tools_page);
-    channel_send(ch, text, SLICE("tools/list"), &ch->tools_req);
+    const char *method = ch->tools_skills ? "skills/list" : "tools/list";
+    struct slice text = channel_own_text(ch, ch->tools_req.id, method, members, &ch->tools_page);
+    channel_send(ch, text, slice_str(method), &ch->tools_req);
 }
 
 static void ask(struct channel *ch, struct call *call) {
@@ -233,6 +255,7 @@ static void ask(struct channel *ch, struct call *call) {
     tool_table_init(ch->tools_fresh);
     ch->tools_fresh->serial = ++ch->session->core->list_serial;
     ch->tools_pages = 0;
+    ch->tools_skills = false;
     ch->tools_changes = ch->server->tools_changes;
     fetch(ch, (struct slice){0});
 }

@@ -9,13 +9,13 @@
 
 /* Ready to answer tools_find()? Otherwise the call waits in the link's list and is resumed. */
 bool tools_ready(struct channel *ch, struct call *call);
-/* The same before a tool is called: what is pinned must be what was accepted at this moment. */
+/* The same before a tool is called: the definition must match its pin at this moment. */
 bool tools_checked(struct channel *ch, struct call *call);
 /* The call's response is a page of the list; the first page starts anew. Sets c->list_serial. */
 void tools_learn_answer(struct call *c);
-/* The link is going: so is what it was asking for. */
+/* The link closes: drops the list that is being requested. */
 void tools_abandon(struct channel *ch);
 /* The header lines for these arguments, or an empty slice. */
 struct slice tools_header_lines(struct channel *ch, struct call *call);
-/* Do the header lines that came with the call say what its arguments say? */
+/* Do the header lines that came with the call match its arguments? */
 bool tools_headers_agree(struct channel *ch, struct call *call);

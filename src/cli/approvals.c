@@ -70,7 +70,7 @@ static const struct cli_option approve_rows[] = {
     {CLI_TEXT(struct approvals_options, token_file), .name = "token-file", .argument = "FILE",
      .help = "holds the token of a grant with the role approver; the decision is made in its name"},
     {CLI_DURATION(struct approvals_options, for_ms), .name = "for", .argument = "TIME",
-     .help = "let the same call pass again for so long, 8h at most"},
+     .help = "allow the same call again for this time, at most 8h"},
     {CLI_SWITCH(struct approvals_options, any_arguments), .name = "any-arguments",
      .help = "with --for: whatever the arguments of the tool are"},
     ROW_NOTE,
@@ -197,8 +197,8 @@ static int refuse_stale(struct state_approvals *s, struct slice id, struct arena
     for (int left = STALE_LOOKS; is_stale(&found); left--) {
         if (left == 0)
             return err_set(err,
-                           "`%.*s` is stale: the policy has changed since, so an approval would let nothing "
-                           "pass; the agent has to ask again",
+                           "`%.*s` is stale: the policy has changed since, so an approval would have no "
+                           "effect; the agent must ask again",
                            SLICE_FMT(id));
         usleep(STALE_LOOK_US);
     }
@@ -236,6 +236,20 @@ static bool list_one(void *ctx, const struct state_approval *one) {
     put_plain(&l->out, r->args, LIST_TEXT_MAX);
     buf_put_char(&l->out, '\n');
     return true;
+}
+
+static bool put_id(void *ctx, const struct state_approval *one) {
+    buf_printf(ctx, "%.*s\n", SLICE_FMT(one->id));
+    return true;
+}
+
+void cli_approvals_ids(struct buf *out) {
+    struct err err;
+    cleanup_approvals struct state_approvals *s = NULL;
+    const struct state_approval_filter filter = {
+        .limit = CLI_COMPLETED_MAX, .statuses = 1u << STATE_APPROVAL_PENDING | 1u << STATE_APPROVAL_APPROVED};
+    if (open_store(&s, &err) == 0)
+        (void)state_approvals_list(s, &filter, clock_wall_ms(), put_id, out, &err);
 }
 
 static int list_run(const void *options, const struct cli_rest *rest) {
@@ -468,7 +482,7 @@ const struct cli_command cli_approvals_list = {
 };
 
 static const struct cli_example show_examples[] = {
-    {"sallyport approvals show ap_Zk3q", "who wants to call what, with which arguments"},
+    {"sallyport approvals show ap_Zk3q", "the caller, the tool and the arguments of a pending call"},
     {0},
 };
 
@@ -493,7 +507,7 @@ static const struct cli_example approve_examples[] = {
 
 const struct cli_command cli_approvals_approve = {
     .name = "approvals approve",
-    .summary = "let a call pass, once or for a while",
+    .summary = "approve a call, once or for a while",
     .detail = "The approval is good for exactly this call: this identity, server, tool and arguments, under "
               "this policy and this definition of the tool. It must be used before the request expires. Exit "
               "status 1 when it is not pending, or the policy names other approvers. An agent may run as the "
@@ -515,7 +529,7 @@ static const struct cli_example deny_examples[] = {
 
 const struct cli_command cli_approvals_deny = {
     .name = "approvals deny",
-    .summary = "refuse a call; the same call again is refused until the request's time is over",
+    .summary = "deny a call; the same call is denied again until the request expires",
     .options = decide_rows,
     .options_size = sizeof(struct approvals_options),
     .operands = "ID",

@@ -53,7 +53,7 @@ static void take_one(struct cli_mcpconfig *c, const struct cli_ask_options *opt,
     struct slice *words = words_of(&from->argv, &c->arena);
     risk_supply_read(words, from->argv.count, &s->supply);
     if (s->supply.package.len)
-        s->impostor = risk_impostor_of(s->supply.package, &c->arena);
+        risk_lookalike_find(s->supply.registry, s->supply.package, &c->arena, &s->impostor);
     struct slice name = s->url ? risk_supply_url_name(slice_str(s->url), &c->arena)
                                : risk_supply_name(words, from->argv.count, &c->arena);
     s->name = from->name = from->title = opt->server ? opt->server : arena_dup(&c->arena, name).ptr;
@@ -106,8 +106,9 @@ static void take_answer(struct cli_asked *a, struct probe *probe) {
         a->err = probe->err;
     else if (cli_toollist_parse(&a->list, a->server->name, &a->err) == 0)
         a->listed = true;
-    /* The server has no say in what it is called: by another name it would be a new one. */
+    /* The server's name comes from the configuration: under a name of its choice it would be a new server. */
     a->list.server = slice_str(a->server->from->name);
+    a->list.registry = a->server->supply.registry;
     a->list.package = a->server->supply.package;
     a->list.version = a->server->supply.version;
 }
@@ -124,7 +125,7 @@ static int ask_all(struct cli_asking *asking, const struct cli_ask_options *opt,
         struct cli_asked *a = &asking->asked[i];
         const struct cli_mcpserver *s = a->server;
         a->list.server = slice_str(s->from->name);
-        if (s->impostor.len || opt->no_start) {
+        if (s->impostor.refuse || opt->no_start) {
             err_set(&a->err, "not started");
             continue;
         }
@@ -149,7 +150,7 @@ static int ask_all(struct cli_asking *asking, const struct cli_ask_options *opt,
     return 0;
 }
 
-/* Everybody, and what their programs are. */
+/* All servers, and their programs. */
 static int ask_programs(struct cli_asking *asking, const struct cli_ask_options *opt, struct err *err) {
     if (ask_all(asking, opt, err))
         return -1;
@@ -187,12 +188,15 @@ enum cli_exit cli_ask(struct cli_asking *asking, const struct cli_ask_options *o
         return CLI_FAILED;
     if (asking->many || first->listed)
         return CLI_OK;
-    if (first->server->impostor.len)
-        err_set(err, "not started: the package name is close to the known package %.*s",
-                SLICE_FMT(first->server->impostor));
-    else
-        *err = first->err;
-    return first->server->impostor.len ? CLI_NO : CLI_FAILED;
+    const struct risk_lookalike *impostor = &first->server->impostor;
+    *err = first->err;
+    if (!impostor->refuse)
+        return CLI_FAILED;
+    struct slice text = risk_lookalike_text(impostor, &first->list.arena);
+    err_set(err, "not started: %.*s; if it is meant: sallyport catalogue trust --registry %s %.*s",
+            SLICE_FMT(text), risk_registry_name(first->server->supply.registry),
+            SLICE_FMT(first->server->supply.package));
+    return CLI_NO;
 }
 
 void cli_asked_facts(struct cli_asked *asked, struct risk_server_facts *ret_facts) {
@@ -204,6 +208,11 @@ void cli_asked_facts(struct cli_asked *asked, struct risk_server_facts *ret_fact
         .package = asked->list.package,
         .version = asked->list.version,
         .executable = asked->executable};
+}
+
+struct risk_lists cli_asked_lists(const struct cli_asked *asked) {
+    return (struct risk_lists){
+        .t = &asked->list.tape, .tools = asked->list.tools, .skills = asked->list.skills};
 }
 
 int cli_lock_read(const char *path, struct risk_lock **ret_lock, struct err *err) {

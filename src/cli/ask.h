@@ -1,5 +1,5 @@
 /* Where lists of tools come from: a file, a command, a URL, or every server of a client's configuration,
- * asked at once. What scan and pin share. */
+ * queried concurrently. What scan and pin share. */
 #pragma once
 
 #include "cli/command.h"
@@ -23,8 +23,7 @@ struct cli_ask_options {
 #define CLI_ASK_ROWS(type)                                                                                   \
     {CLI_TEXT(type, ask.tools_json), .name = "tools-json", .argument = "FILE",                               \
      .help = "a tools/list result or an array of tools; - for stdin"},                                       \
-        {CLI_TEXT(type, ask.upstream), .name = "upstream", .argument = "URL",                                \
-         .help = "a server that speaks HTTP"},                                                               \
+        {CLI_TEXT(type, ask.upstream), .name = "upstream", .argument = "URL", .help = "a server over HTTP"}, \
         {CLI_LIST(type, ask.headers), .name = "header", .argument = "H",                                     \
          .help = "for --upstream, repeatable"},                                                              \
         {CLI_TEXT(type, ask.mcp_config), .name = "mcp-config", .argument = "FILE",                           \
@@ -32,7 +31,7 @@ struct cli_ask_options {
         {CLI_LIST(type, ask.env), .name = "env", .argument = "NAME[=VALUE]",                                 \
          .help = "a variable for the server's environment; a bare name passes on ours"},                     \
         {CLI_SWITCH(type, ask.no_network), .name = "no-network",                                             \
-         .help = "start servers without a network: they can list their tools and reach nobody"},             \
+         .help = "start servers without network access; they can still list their tools"},                   \
         {CLI_TEXT(type, ask.server), .name = "server", .argument = "NAME",                                   \
          .help = "what to call the server; by default its package or program"},                              \
     {                                                                                                        \
@@ -61,13 +60,14 @@ void cli_asking_free(struct cli_asking *asking);
 static inline void cli_asking_cleanup(struct cli_asking *asking) { cli_asking_free(asking); }
 #define cleanup_asking __attribute__((cleanup(cli_asking_cleanup)))
 
-/* CLI_OK when everybody was asked, whatever they said; else the exit status, with the reason in err. A line
- * on stderr tells how each of several servers fares. */
+/* CLI_OK when all were queried, whatever they answered; else the exit status, with the reason in err. For
+ * several servers, progress is shown on stderr. */
 enum cli_exit cli_ask(struct cli_asking *asking, const struct cli_ask_options *opt,
                       const struct cli_rest *rest, struct err *err);
 /* The same for the servers that are in asking->config already. */
 enum cli_exit cli_ask_found(struct cli_asking *asking, const struct cli_ask_options *opt, struct err *err);
 /* What the lock is to know about the server besides its tools. */
 void cli_asked_facts(struct cli_asked *asked, struct risk_server_facts *ret_facts);
-/* A missing file is a lock that knows nobody. */
+struct risk_lists cli_asked_lists(const struct cli_asked *asked);
+/* A missing file is a lock without servers. */
 int cli_lock_read(const char *path, struct risk_lock **ret_lock, struct err *err);

@@ -3,11 +3,14 @@
 #include "audit/verify.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "cli/audit_fleet.h"
 #include "cli/command.h"
 #include "cli/limits.h"
 #include "cli/when.h"
+#include "ship/fleet_log.h"
 #include "wire/emit.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <time.h>
 
@@ -31,18 +34,17 @@ static bool never_used(bool told) {
     return true;
 }
 
-static int open_log(struct audit_log **ret_log, struct err *err) {
+static int open_log(bool fleet, struct audit_log **ret_log, struct err *err) {
     char home[CLI_PATH_MAX];
     if (cli_home(home, err) < 0)
         return -1;
-    return audit_log_open(home, ret_log, err);
+    return fleet ? ship_fleet_open(home, ret_log, err) : audit_log_open(home, ret_log, err);
 }
 
 struct print {
     struct buf out;
     void (*format)(struct buf *out, const struct audit_entry *e);
     int status;
-    uint64_t last_seq;
 };
 
 static void format_json_line(struct buf *out, const struct audit_entry *e) {
@@ -59,8 +61,6 @@ static void print_flush(struct print *p) {
 static bool print_entry(void *ctx, const struct audit_entry *e) {
     struct print *p = ctx;
     p->format(&p->out, e);
-    if (e->seq > p->last_seq)
-        p->last_seq = e->seq;
     if (p->out.len >= AUDIT_OUT_FLUSH)
         print_flush(p);
     return p->status == CLI_OK;
@@ -73,14 +73,25 @@ struct filter_options {
     const char *tool, *server, *verdict, *rule, *identity, *session, *grant, *method, *text;
     uint64_t run;
     bool shadow;
+    bool fleet;
+    const char *gate;
 };
 
+#define FLEET_ROWS(type, fleet_member, gate_member)                                                          \
+    {CLI_SWITCH(type, fleet_member), .name = "fleet",                                                        \
+     .help = "of all gates that ship to the same database, instead of this home"},                           \
+    {                                                                                                        \
+        CLI_TEXT(type, gate_member), .name = "gate", .argument = "NAME",                                     \
+                                     .help = "of this gate of the fleet; needs --fleet"                      \
+    }
+
 #define FILTER_ROWS(type)                                                                                    \
-    {CLI_TEXT(type, filter.since), .name = "since", .argument = "TIME",                                      \
-     .help = "from then on: " CLI_WHEN_HELP},                                                                \
+    FLEET_ROWS(type, filter.fleet, filter.gate),                                                             \
+        {CLI_TEXT(type, filter.since), .name = "since", .argument = "TIME",                                  \
+         .help = "from then on: " CLI_WHEN_HELP},                                                            \
         {CLI_TEXT(type, filter.until), .name = "until", .argument = "TIME", .help = "up to then"},           \
         {CLI_TEXT(type, filter.tool), .name = "tool", .argument = "NAME",                                    \
-         .help = "calls of this tool; a `*` at the end stands for any ending, here and below"},              \
+         .help = "calls of this tool; a `*` at the end matches any ending, here and below"},                 \
         {CLI_TEXT(type, filter.server), .name = "server", .argument = "NAME",                                \
          .help = "calls to this server"},                                                                    \
         {CLI_TEXT(type, filter.verdict), .name = "verdict", .argument = "VERDICT",                           \
@@ -113,7 +124,10 @@ static int filter_make(const struct filter_options *o, struct audit_filter *f, s
         {AUDIT_RULE, o->rule},   {AUDIT_IDENTITY, o->identity}, {AUDIT_SESSION, o->session},
         {AUDIT_GRANT, o->grant}, {AUDIT_METHOD, o->method},
     };
-    *f = (struct audit_filter){.search = slice_str(o->text), .parent = o->run, .shadowed = o->shadow};
+    *f = (struct audit_filter){
+        .search = slice_str(o->text), .parent = o->run, .shadowed = o->shadow, .gate = slice_str(o->gate)};
+    if (o->gate && !o->fleet)
+        return err_set(err, "--gate `%s`: a home has the records of one gate; add --fleet", o->gate);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         f->text[rows[i].text] = slice_str(rows[i].value);
     if (o->verdict && strcmp(o->verdict, "allow") != 0 && strcmp(o->verdict, "deny") != 0 &&
@@ -149,9 +163,9 @@ static int query_run(const void *options, const struct cli_rest *rest) {
     if (filter_make(&opt->filter, &filter, &err) < 0)
         return cli_fail(CLI_USAGE, &err);
     filter.limit = opt->limit;
-    if (never_used(false))
+    if (!opt->filter.fleet && never_used(false))
         return CLI_OK;
-    if (open_log(&log, &err) < 0)
+    if (open_log(opt->filter.fleet, &log, &err) < 0)
         return cli_fail(CLI_FAILED, &err);
     struct print p = {.format = opt->json ? format_json_line : audit_format_line};
     buf_init(&p.out, AUDIT_OUT_MAX);
@@ -165,6 +179,7 @@ static const struct cli_example query_examples[] = {
     {"sallyport audit query --verdict deny --since 2h", "what was refused in the last two hours"},
     {"sallyport audit query --shadow --since yesterday", "what rules in shadow mode would have refused"},
     {"sallyport audit query --text 'customer 4711' --json", "every record with both words in it"},
+    {"sallyport audit query --fleet --verdict deny", "what any gate of the fleet refused"},
     {0},
 };
 
@@ -225,7 +240,7 @@ static int show_run(const void *options, const struct cli_rest *rest) {
         err_set(&err, "`%s` is no record number", rest->operands[0]);
         return cli_fail(CLI_USAGE, &err);
     }
-    if (open_log(&log, &err) < 0)
+    if (open_log(false, &log, &err) < 0)
         return cli_fail(CLI_FAILED, &err);
     cleanup_buf struct buf json, out;
     buf_init(&json, AUDIT_OUT_MAX);
@@ -267,69 +282,123 @@ const struct cli_command cli_audit_show = {
 /* ---- tail ---- */
 
 struct tail_options {
+    bool fleet;
+    const char *gate;
     bool follow;
     uint64_t lines;
     bool json;
 };
 
 static const struct cli_option tail_rows[] = {
+    FLEET_ROWS(struct tail_options, fleet, gate),
     {CLI_SWITCH(struct tail_options, follow), .name = "follow", .letter = 'f',
-     .help = "go on as records come"},
+     .help = "print new records as they arrive"},
     {CLI_NUMBER(struct tail_options, lines), .name = "lines", .letter = 'n', .argument = "N",
      .fallback = "10", .max = 1000000, .help = "begin with the last N records"},
     {CLI_SWITCH(struct tail_options, json), .name = "json", .help = "print JSON, one object a line"},
     {0},
 };
 
-static bool tail_newest(void *ctx, const struct audit_entry *e) {
-    uint64_t *newest = ctx;
-    if (e->seq > *newest)
-        *newest = e->seq;
-    if (e->outcome_seq > *newest)
-        *newest = e->outcome_seq;
+/* Records of all chains behind their marks, which move. */
+struct tail {
+    const struct tail_options *options;
+    struct audit_log *log;
+    struct audit_marks marks;
+    struct print print;
+    uint64_t seen, skip; /* of the first look: only the last ones are shown */
+};
+
+static bool tail_first(void *ctx, const struct audit_entry *e) {
+    (void)ctx, (void)e;
     return false;
 }
 
-/* Everything from p->last_seq + 1 on. */
-static int tail_more(struct print *p, struct err *err) {
-    cleanup_audit_log struct audit_log *log = NULL;
-    struct audit_filter filter = {.from_seq = p->last_seq + 1};
-    if (open_log(&log, err) < 0)
+static bool tail_count(void *ctx, const struct audit_entry *e) {
+    (void)e;
+    ((struct tail *)ctx)->seen++;
+    return true;
+}
+
+static bool tail_entry(void *ctx, const struct audit_entry *e) {
+    struct tail *t = ctx;
+    if (t->skip == 0)
+        return print_entry(&t->print, e);
+    t->skip--;
+    return true;
+}
+
+/* A home may have new segments; a fleet is asked anew at each walk. */
+static int tail_reopen(struct tail *t, struct err *err) {
+    if (t->log && t->options->fleet)
+        return 0;
+    audit_log_close(t->log);
+    t->log = NULL;
+    return open_log(t->options->fleet, &t->log, err);
+}
+
+static int tail_walk(struct tail *t, audit_entry_fn *each, struct audit_marks *marks, struct err *err) {
+    const struct audit_filter filter = {.marks = marks, .gate = slice_str(t->options->gate)};
+    if (tail_reopen(t, err) < 0)
         return -1;
-    int rc = audit_log_walk(log, &filter, print_entry, p, err);
-    print_flush(p);
+    return audit_log_walk(t->log, &filter, each, t, err);
+}
+
+/* So many before the end of each chain; of these the last so many. */
+static int tail_begin(struct tail *t, struct err *err) {
+    const struct audit_filter all = {.marks = &t->marks, .gate = slice_str(t->options->gate)};
+    struct audit_marks counted = {0};
+    const uint64_t lines = t->options->lines;
+    if (tail_reopen(t, err) < 0 || audit_log_walk_back(t->log, &all, tail_first, t, err) < 0)
+        return -1;
+    for (size_t i = 0; i < t->marks.count; i++) {
+        struct audit_mark *m = &t->marks.items[i];
+        m->next_seq = m->next_seq > lines ? m->next_seq - lines : 1;
+        audit_marks_set(&counted, m->chain, m->next_seq);
+    }
+    int rc = t->marks.count > 1 ? tail_walk(t, tail_count, &counted, err) : 0;
+    t->skip = t->seen > lines ? t->seen - lines : 0;
+    audit_marks_free(&counted);
+    return rc;
+}
+
+static int tail_more(struct tail *t, struct err *err) {
+    int rc = tail_walk(t, tail_entry, &t->marks, err);
+    print_flush(&t->print);
     return rc;
 }
 
 static int tail_run(const void *options, const struct cli_rest *rest) {
     const struct tail_options *opt = options;
     struct err err = {0};
-    uint64_t newest = 0;
-    cleanup_audit_log struct audit_log *log = NULL;
+    struct tail t = {.options = opt, .print = {.format = opt->json ? format_json_line : audit_format_line}};
     (void)rest;
-    for (bool told = false; never_used(told); told = true) {
+    if (opt->gate && !opt->fleet) {
+        err_set(&err, "--gate `%s`: a home has the records of one gate; add --fleet", opt->gate);
+        return cli_fail(CLI_USAGE, &err);
+    }
+    for (bool told = false; !opt->fleet && never_used(told); told = true) {
         if (!opt->follow)
             return CLI_OK;
         nanosleep(&(struct timespec){.tv_nsec = AUDIT_FOLLOW_MS * 1000000}, NULL);
     }
-    if (open_log(&log, &err) < 0 ||
-        audit_log_walk_back(log, &(struct audit_filter){0}, tail_newest, &newest, &err) < 0)
-        return cli_fail(CLI_FAILED, &err);
-    struct print p = {.format = opt->json ? format_json_line : audit_format_line,
-                      .last_seq = newest > opt->lines ? newest - opt->lines : 0};
-    buf_init(&p.out, AUDIT_OUT_MAX);
-    int rc = tail_more(&p, &err);
-    while (rc == 0 && opt->follow && p.status == CLI_OK) {
+    buf_init(&t.print.out, AUDIT_OUT_MAX);
+    int rc = tail_begin(&t, &err);
+    if (rc == 0)
+        rc = tail_more(&t, &err);
+    while (rc == 0 && opt->follow && t.print.status == CLI_OK) {
         nanosleep(&(struct timespec){.tv_nsec = AUDIT_FOLLOW_MS * 1000000}, NULL);
-        rc = tail_more(&p, &err);
+        rc = tail_more(&t, &err);
     }
-    buf_free(&p.out);
-    return rc < 0 ? cli_fail(CLI_FAILED, &err) : p.status;
+    audit_log_close(t.log);
+    audit_marks_free(&t.marks);
+    buf_free(&t.print.out);
+    return rc < 0 ? cli_fail(CLI_FAILED, &err) : t.print.status;
 }
 
 static const struct cli_example tail_examples[] = {
     {"sallyport audit tail -f", "follow what agents do"},
     {"sallyport audit tail -n 100 --json", "the last hundred for a program"},
+    {"sallyport audit tail -f --fleet", "follow all gates of a fleet"},
     {0},
 };
 
@@ -368,9 +437,9 @@ static int export_run(const void *options, const struct cli_rest *rest) {
     (void)rest;
     if (filter_make(&opt->filter, &filter, &err) < 0)
         return cli_fail(CLI_USAGE, &err);
-    if (never_used(false))
+    if (!opt->filter.fleet && never_used(false))
         return CLI_OK;
-    if (open_log(&log, &err) < 0)
+    if (open_log(opt->filter.fleet, &log, &err) < 0)
         return cli_fail(CLI_FAILED, &err);
     struct print p = {0};
     buf_init(&p.out, AUDIT_OUT_MAX);
@@ -394,6 +463,7 @@ static int export_run(const void *options, const struct cli_rest *rest) {
 
 static const struct cli_example export_examples[] = {
     {"sallyport audit export --format csv --since 7d > week.csv", "a week for a spreadsheet"},
+    {"sallyport audit export --fleet --gate 'paris-*' --since 1d", "a day of some gates of a fleet"},
     {0},
 };
 
@@ -410,13 +480,20 @@ const struct cli_command cli_audit_export = {
 /* ---- verify ---- */
 
 struct verify_options {
-    const char *key;
+    const char *key, *kept;
+    bool fleet;
     bool json;
 };
 
 static const struct cli_option verify_rows[] = {
     {CLI_TEXT(struct verify_options, key), .name = "key", .argument = "FILE",
-     .help = "the public key to trust, kept elsewhere; else the one beside the log"},
+     .help = "the public key to trust, kept elsewhere; else the one beside the log. With --fleet also a "
+             "directory of keys (*.pub)"},
+    {CLI_SWITCH(struct verify_options, fleet), .name = "fleet",
+     .help = "the logs of all gates that ship to the same database, and what they say of each other"},
+    {CLI_TEXT(struct verify_options, kept), .name = "kept", .argument = "SEQ:HASH",
+     .help = "a hash that an earlier verify printed and that was kept elsewhere: that record must still have "
+             "it"},
     {CLI_SWITCH(struct verify_options, json), .name = "json", .help = "print JSON"},
     {0},
 };
@@ -466,7 +543,7 @@ static void verify_json(struct buf *out, const struct audit_report *r) {
     buf_put_char(out, '\n');
 }
 
-/* What a sound chain does not say: records that are not in it. */
+/* What a sound chain does not show: records that are not in it. */
 static void verify_rest(struct buf *out, const struct audit_report *r) {
     if (r->gaps)
         buf_printf(out,
@@ -508,16 +585,57 @@ static void verify_text(struct buf *out, const struct audit_report *r) {
     buf_printf(out, "hash of record %" PRIu64 ": %s\n", r->last_seq, r->last_hash);
 }
 
+static int kept_parse(const char *kept, uint64_t *ret_seq, const char **ret_hash, struct err *err) {
+    char *end = NULL;
+    errno = 0;
+    *ret_seq = kept[0] >= '1' && kept[0] <= '9' ? strtoull(kept, &end, 10) : 0;
+    if (!end || errno || *end != ':' || strspn(end + 1, "0123456789abcdef") != AUDIT_HASH_TEXT - 1 ||
+        end[AUDIT_HASH_TEXT])
+        return err_set(err, "--kept %.80s: give SEQ:HASH, as `audit verify` prints the hash of record SEQ",
+                       kept);
+    *ret_hash = end + 1;
+    return 0;
+}
+
+/* The chain is sound in itself; it must also go through a hash that was known before. */
+static int verify_kept(uint64_t seq, const char *kept, struct audit_report *report, struct err *err) {
+    struct audit_log *log;
+    char hash[AUDIT_HASH_TEXT];
+    if (open_log(false, &log, err) < 0)
+        return -1;
+    int found = audit_log_hash(log, seq, hash, err);
+    audit_log_close(log);
+    if (found < 0)
+        return -1;
+    report->sound = found && strcmp(hash, kept) == 0;
+    report->first_bad = found ? 0 : seq;
+    if (!report->sound)
+        snprintf(report->text, sizeof(report->text), "record %" PRIu64 "%s", seq,
+                 found ? " has another hash than the one that was kept: the log was replaced"
+                       : ", whose hash was kept, is not in the log");
+    return 0;
+}
+
 static int verify_run(const void *options, const struct cli_rest *rest) {
     const struct verify_options *opt = options;
     struct err err = {0};
     struct audit_report report;
     char home[CLI_PATH_MAX];
+    uint64_t seq = 0;
+    const char *kept = NULL;
     (void)rest;
+    if (opt->kept && kept_parse(opt->kept, &seq, &kept, &err) < 0)
+        return cli_fail(CLI_USAGE, &err);
     if (cli_home(home, &err) < 0)
         return cli_fail(CLI_FAILED, &err);
+    if (opt->fleet && opt->kept) {
+        err_set(&err, "--kept is for the log of one home: leave out --fleet");
+        return cli_fail(CLI_USAGE, &err);
+    }
+    if (opt->fleet)
+        return cli_audit_verify_fleet(home, opt->key, opt->json);
     /* A user who has a public key expects a log here. */
-    const bool unused = !opt->key && never_used(false);
+    const bool unused = !opt->key && !opt->kept && never_used(false);
     if (unused)
         report = (struct audit_report){.sound = true};
     else
@@ -528,6 +646,8 @@ static int verify_run(const void *options, const struct cli_rest *rest) {
         err_set(&err, "%s", report.text);
         return cli_fail(CLI_FAILED, &err);
     }
+    if (kept && report.sound && verify_kept(seq, kept, &report, &err) < 0)
+        return cli_fail(CLI_FAILED, &err);
     cleanup_buf struct buf out;
     buf_init(&out, CLI_TEXT_MAX);
     if (opt->json)
@@ -541,6 +661,9 @@ static int verify_run(const void *options, const struct cli_rest *rest) {
 static const struct cli_example verify_examples[] = {
     {"sallyport audit verify", "was anything changed, left out or put in?"},
     {"sallyport audit verify --key audit.pub", "by a key that was kept elsewhere"},
+    {"sallyport audit verify --fleet --key keys/", "all gates of a fleet, by their keys"},
+    {"sallyport audit verify --kept 4711:c206c3ac845b36c5edbe9c21b9d1c1893e4b49cab242c788f9bb955dc1303ae5",
+     "does the log still go through a hash that was kept elsewhere?"},
     {0},
 };
 
@@ -551,10 +674,8 @@ const struct cli_command cli_audit_verify = {
         "Recomputes every hash and checks every signature. Any record that was edited, removed, moved or cut "
         "off is found, and the first bad one is named; the exit status is then 1.\n\n"
         "A user who can write to the log and read its key can also make a new one: keep a copy of audit.pub, "
-        "and "
-        "now and then the last hash, on another machine. A home that no gate has used yet is sound, unless "
-        "--key is "
-        "given.",
+        "and from time to time the last hash (for --kept), on another machine. A home that no gate has used "
+        "yet is sound, unless --key or --kept is given.",
     .options = verify_rows,
     .options_size = sizeof(struct verify_options),
     .examples = verify_examples,

@@ -161,7 +161,7 @@ static void count_gate(void *ctx, const struct tape *page) {
     ++*(size_t *)ctx;
 }
 
-/* What the restored log says next. */
+/* The next record of the restored log. */
 static void record_restore(const char *home, const struct state_home_copy *b) {
     struct err err = {0};
     struct audit *audit = NULL;

@@ -170,7 +170,7 @@ int cli_clients_find(struct cli_clients *c, const struct cli_client *only, const
     return 0;
 }
 
-/* What kind of file somebody named: by its place in the table, else by how it ends. */
+/* The kind of a file that the user named: by its place in the table, else by its extension. */
 static const struct place *place_of(const struct cli_client *client, const char *path) {
     struct slice whole = slice_str(path);
     for (size_t i = 0; i < ARRAY_LEN(places); i++)
@@ -449,7 +449,7 @@ static int read_json(struct cli_client_file *f, struct err *err) {
         return -1;
     if (!tape_is(t, 0, TAPE_OBJECT))
         return err_set(err, "not an object");
-    /* A file that nobody placed: by the member that it has. */
+    /* A file that is not in the table: by the member that it has. */
     static const char *const usual[] = {"mcpServers", "servers", "mcp/servers", "context_servers"};
     for (size_t i = 0; !f->members && i < ARRAY_LEN(usual); i++)
         if (walk_to(t, 0, usual[i]))

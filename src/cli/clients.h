@@ -72,7 +72,7 @@ void cli_clients_free(struct cli_clients *c);
 static inline void cli_clients_cleanup(struct cli_clients *c) { cli_clients_free(c); }
 #define cleanup_clients __attribute__((cleanup(cli_clients_cleanup)))
 
-/* One file that somebody named. `client` NULL: told by its name and what is in it. */
+/* One file that the user named. `client` NULL: determined by its name and content. */
 int cli_clients_add(struct cli_clients *c, const struct cli_client *client, const char *path,
                     struct err *err);
 

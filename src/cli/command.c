@@ -213,7 +213,7 @@ static int cli_walk_options(struct cli_walk *walk, struct err *err) {
                 continue;
             }
             if (walk->at == walk->argc)
-                return err_set(err, "nothing stands after `--`");
+                return err_set(err, "there is no command after `--`");
             rest->command = walk->argv + walk->at;
             return 0;
         }

@@ -131,7 +131,7 @@ struct cli_request {
     const char **operands; /* the memory of rest.operands */
 };
 
-/* On failure the command is told, where it was known already. */
+/* On failure ret_request->command is set, if it was known already. */
 int cli_parse(const struct cli_program *program, int argc, char **argv, struct cli_request *ret_request,
               struct err *err);
 void cli_request_free(struct cli_request *request);
@@ -152,17 +152,23 @@ bool cli_home_unused(const char *home);
 /* "cli:USER": every user who can write to the home may decide; the record has the system's name of the user.
  */
 struct arena;
+struct audit_action;
 struct slice cli_home_user(struct arena *a);
+/* What a person did, in the audit log of the home: -1 when it is not there. */
+int cli_home_record(const struct audit_action *action, struct err *err);
 
 /* Where sallyport.yaml and policies are kept: sallyport in $XDG_CONFIG_HOME or ~/.config. */
 int cli_home_config_dir(char ret_path[CLI_PATH_MAX], struct err *err);
 /* Which settings a command means: those given, else ./sallyport.yaml, else that of the directory above. False
  * when none of the last two is there; the path is ./sallyport.yaml then. */
+/* For completions: names that exist now, one a line; nothing when they cannot be read. */
+void cli_grants_names(struct buf *out);
+void cli_approvals_ids(struct buf *out);
 bool cli_home_settings(const char *given, char ret_path[CLI_PATH_MAX]);
 
 /* Colour only where a person looks and did not object (NO_COLOR, TERM=dumb). */
 bool cli_colour(int fd);
-/* Says "sallyport: text" on stderr, in red on a terminal, and gives `status` back. */
+/* Prints "sallyport: text" on stderr, in red on a terminal, and returns `status`. */
 int cli_fail(enum cli_exit status, const struct err *err);
 /* Writes everything to stdout; CLI_OK, or CLI_FAILED when stdout does not take it. */
 int cli_print(const struct buf *text);

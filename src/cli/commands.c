@@ -16,6 +16,10 @@ extern const struct cli_command cli_scan;
 extern const struct cli_command cli_catalogue_show;
 extern const struct cli_command cli_catalogue_search;
 extern const struct cli_command cli_catalogue_stats;
+extern const struct cli_command cli_catalogue_site;
+extern const struct cli_command cli_catalogue_update;
+extern const struct cli_command cli_catalogue_sign;
+extern const struct cli_command cli_catalogue_trust;
 extern const struct cli_command cli_pin_list;
 extern const struct cli_command cli_pin_diff;
 extern const struct cli_command cli_pin_accept;
@@ -41,6 +45,7 @@ extern const struct cli_command cli_approvals_deny;
 extern const struct cli_command cli_approvals_expire;
 extern const struct cli_command cli_login;
 extern const struct cli_command cli_code_run;
+extern const struct cli_command cli_code_packages;
 extern const struct cli_command cli_doctor;
 extern const struct cli_command cli_replay;
 extern const struct cli_command cli_resume;
@@ -76,6 +81,10 @@ static const struct cli_command *const commands[] = {
     &cli_catalogue_show,
     &cli_catalogue_search,
     &cli_catalogue_stats,
+    &cli_catalogue_site,
+    &cli_catalogue_update,
+    &cli_catalogue_sign,
+    &cli_catalogue_trust,
     &cli_pin_list,
     &cli_pin_diff,
     &cli_pin_accept,
@@ -107,6 +116,7 @@ static const struct cli_command *const commands[] = {
     &cli_restore,
     &cli_code,
     &cli_code_run,
+    &cli_code_packages,
     &cli_status,
     &cli_doctor,
     &cli_version,

@@ -2,6 +2,7 @@
 #include "cli/command.h"
 
 #include "base/mem.h"
+#include "front/settings.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,17 +17,53 @@ static const struct {
 } completion_shells[] = {
     {"bash", cli_completion_bash}, {"zsh", cli_completion_zsh}, {"fish", cli_completion_fish}};
 
+/* What the scripts query when a key is pressed. Errors are not shown there: no values then. */
+enum { LIVE_NONE, LIVE_SERVERS, LIVE_GRANTS, LIVE_APPROVALS, LIVE_POLICIES };
+static const char *const live_names[] = {"none", "servers", "grants", "approvals", NULL};
+
+struct completion_options {
+    int live;
+};
+
+static const struct cli_option completion_rows[] = {
+    {CLI_CHOICE(struct completion_options, live), .name = "values", .choices = live_names, .fallback = "none",
+     .help = "print the names that exist now, one a line, as the scripts ask for them"},
+    {0},
+};
+
+static void put_servers(struct buf *text) {
+    struct err err;
+    char path[CLI_PATH_MAX];
+    cleanup_settings struct settings *settings = NULL;
+    if (!cli_home_settings(NULL, path) || settings_load(path, NULL, 0, &settings, &err) < 0)
+        return;
+    for (size_t i = 0; i < settings->server_count; i++)
+        buf_printf(text, "%s\n", settings->servers[i].name);
+}
+
 static int completion_run(const void *options, const struct cli_rest *rest) {
-    (void)options;
+    const struct completion_options *opt = options;
+    struct err err = {0};
     cleanup_buf struct buf text;
     buf_init(&text, CLI_TEXT_MAX);
+    if (opt->live == LIVE_SERVERS)
+        put_servers(&text);
+    else if (opt->live == LIVE_GRANTS)
+        cli_grants_names(&text);
+    else if (opt->live == LIVE_APPROVALS)
+        cli_approvals_ids(&text);
+    if (opt->live)
+        return text.len ? cli_print(&text) : CLI_OK;
+    if (!rest->operand_count) {
+        err_set(&err, "for which shell? bash, zsh or fish");
+        return cli_fail(CLI_USAGE, &err);
+    }
     for (size_t i = 0; i < ARRAY_LEN(completion_shells); i++) {
         if (strcmp(rest->operands[0], completion_shells[i].shell) == 0) {
             completion_shells[i].write(&cli_commands, &text);
             return cli_print(&text);
         }
     }
-    struct err err;
     err_set(&err, "no completions for `%s`: bash, zsh and fish have them", rest->operands[0]);
     return cli_fail(CLI_USAGE, &err);
 }
@@ -40,9 +77,13 @@ static const struct cli_example completion_examples[] = {
 const struct cli_command cli_completion = {
     .name = "completion",
     .summary = "print a completion script for bash, zsh or fish",
-    .operands = "bash|zsh|fish",
-    .operands_min = 1,
+    .detail =
+        "The scripts complete commands, options, their values, and names that exist now: servers of the "
+        "settings, grants, approvals that wait, and policy files.",
+    .operands = "[bash|zsh|fish]",
     .operands_max = 1,
+    .options = completion_rows,
+    .options_size = sizeof(struct completion_options),
     .examples = completion_examples,
     .run = completion_run,
 };
@@ -79,6 +120,25 @@ static void completion_put_quoted(const char *prose, struct buf *text) {
             buf_put_char(text, *prose);
 }
 
+/* Values that exist only at run time: queried from the program, or files. */
+static int completion_live(const struct cli_option *option) {
+    if (option->argument && strcmp(option->argument, "POLICY") == 0)
+        return LIVE_POLICIES;
+    return strcmp(option->name, "server") == 0  ? LIVE_SERVERS
+           : strcmp(option->name, "grant") == 0 ? LIVE_GRANTS
+                                                : LIVE_NONE;
+}
+
+static int completion_live_operands(const struct cli_command *command) {
+    struct slice operands = slice_str(command->operands ? command->operands : "");
+    if (slice_starts(operands, SLICE("SERVER")) || slice_starts(operands, SLICE("[SERVER]")))
+        return LIVE_SERVERS;
+    if (strcmp(command->name, "stop-grant") == 0 ||
+        (strncmp(command->name, "grants ", 7) == 0 && strcmp(command->name, "grants create") != 0))
+        return operands.len ? LIVE_GRANTS : LIVE_NONE;
+    return slice_eq(operands, SLICE("ID")) ? LIVE_APPROVALS : LIVE_NONE;
+}
+
 /* What may stand behind the option, separated by spaces. */
 static void completion_values(const struct cli_option *option, struct buf *text) {
     for (size_t i = 0; option->choices && option->choices[i]; i++)
@@ -94,36 +154,44 @@ static void completion_bash_option(const struct cli_option *option, struct buf *
 }
 
 static void completion_bash_choices(const struct cli_option *option, struct buf *text) {
-    if (!option->choices && !option->values)
+    int live = completion_live(option);
+    if (!option->choices && !option->values && !live)
         return;
     buf_printf(text, " --%s", option->name);
     if (option->letter)
         buf_printf(text, "|-%c", option->letter);
+    if (live == LIVE_POLICIES) {
+        buf_put_str(text, ") policies=1;;");
+        return;
+    }
     buf_put_str(text, ") words='");
     completion_values(option, text);
-    buf_put_str(text, "';;");
+    buf_printf(text, "' live=%s;;", live ? live_names[live] : "");
 }
 
 /* What may follow one command: its options, or the choices of the option that stands before the cursor. */
 static void completion_bash_arm(const struct cli_command *command, const char *pattern, struct buf *text) {
+    int live = completion_live_operands(command);
     buf_printf(text, "    %s) words='", pattern);
     completion_options(command, text, completion_bash_option);
-    buf_put_str(text, "'\n      case $prev in");
+    buf_printf(text, "'\n      [[ $cur == -* || $prev == -* ]] || live=%s\n      case $prev in",
+               live ? live_names[live] : "");
     completion_options(command, text, completion_bash_choices);
     buf_put_str(text, " esac;;\n");
 }
 
 void cli_completion_bash(const struct cli_program *program, struct buf *text) {
-    buf_put_str(text, "# bash completion for sallyport\n"
-                      "_sallyport() {\n"
-                      "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words i\n"
-                      "  COMPREPLY=()\n"
-                      "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
-                      "    if [[ ${COMP_WORDS[i]} == -- ]]; then\n"
-                      "      COMPREPLY=($(compgen -A command -A file -- \"$cur\")); return\n"
-                      "    fi\n"
-                      "  done\n"
-                      "  case \"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n");
+    buf_put_str(
+        text, "# bash completion for sallyport\n"
+              "_sallyport() {\n"
+              "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words i live policies\n"
+              "  COMPREPLY=()\n"
+              "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
+              "    if [[ ${COMP_WORDS[i]} == -- ]]; then\n"
+              "      COMPREPLY=($(compgen -A command -A file -- \"$cur\")); return\n"
+              "    fi\n"
+              "  done\n"
+              "  case \"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n");
     /* Two-word rows first: the one-word patterns would swallow them. */
     for (int words = 2; words >= 1; words--) {
         for (const struct cli_command *const *c = program->commands; *c; c++) {
@@ -149,12 +217,19 @@ void cli_completion_bash(const struct cli_program *program, struct buf *text) {
             buf_printf(text, "      %.*s) words+=' %s';;&\n", (int)(space - (*c)->name), (*c)->name,
                        space + 1);
     }
-    buf_put_str(text, "      *) ;;\n    esac;;\n  esac\n"
-                      "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
-                      "  [[ ${#COMPREPLY[@]} -gt 0 || $cur == -* ]] ||\n"
-                      "    COMPREPLY=($(compgen -A file -- \"$cur\"))\n"
-                      "}\n"
-                      "complete -o filenames -F _sallyport sallyport\n");
+    buf_put_str(
+        text,
+        "      *) ;;\n    esac;;\n  esac\n"
+        "  if [[ $policies ]]; then\n"
+        "    COMPREPLY=($(compgen -f -X '!*.yaml' -- \"$cur\"; compgen -f -X '!*.yml' -- \"$cur\"\n"
+        "      compgen -f -X '!*.json' -- \"$cur\"; compgen -d -- \"$cur\")); return\n"
+        "  fi\n"
+        "  [[ -z $live ]] || words+=\" $(\"${COMP_WORDS[0]}\" completion --values $live 2> /dev/null)\"\n"
+        "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+        "  [[ ${#COMPREPLY[@]} -gt 0 || $cur == -* ]] ||\n"
+        "    COMPREPLY=($(compgen -A file -- \"$cur\"))\n"
+        "}\n"
+        "complete -o filenames -F _sallyport sallyport\n");
 }
 
 static void completion_zsh_option(const struct cli_option *option, struct buf *text) {
@@ -164,7 +239,12 @@ static void completion_zsh_option(const struct cli_option *option, struct buf *t
         if (!strchr("[]:'", *c))
             buf_put_char(text, *c);
     buf_put_char(text, ']');
-    if (option->choices || option->values) {
+    int live = completion_live(option);
+    if (live == LIVE_POLICIES) {
+        buf_printf(text, ":%s:_files -g \"*.(yaml|yml|json)\"", option->name);
+    } else if (live) {
+        buf_printf(text, ":%s:{_sallyport_live %s}", option->name, live_names[live]);
+    } else if (option->choices || option->values) {
         buf_printf(text, ":%s:(", option->name);
         completion_values(option, text);
         buf_put_char(text, ')');
@@ -176,6 +256,11 @@ static void completion_zsh_option(const struct cli_option *option, struct buf *t
 
 void cli_completion_zsh(const struct cli_program *program, struct buf *text) {
     buf_put_str(text, "#compdef sallyport\n"
+                      "_sallyport_live() {\n"
+                      "  local -a live\n"
+                      "  live=(${(f)\"$(${words[1]} completion --values $1 2> /dev/null)\"})\n"
+                      "  compadd -a live\n"
+                      "}\n"
                       "_sallyport() {\n"
                       "  local -a commands\n"
                       "  commands=(\n");
@@ -193,7 +278,11 @@ void cli_completion_zsh(const struct cli_program *program, struct buf *text) {
                 continue;
             buf_printf(text, "    '%s%s) _arguments \\\n", (*c)->name, two ? "'" : " '*");
             completion_options(*c, text, completion_zsh_option);
-            buf_put_str(text, "      '*:file:_files';;\n");
+            int live = completion_live_operands(*c);
+            if (live)
+                buf_printf(text, "      '*:%s:{_sallyport_live %s}';;\n", live_names[live], live_names[live]);
+            else
+                buf_put_str(text, "      '*:file:_files';;\n");
         }
     }
     buf_put_str(text, "    *)\n"
@@ -212,7 +301,13 @@ static void completion_fish_option(const struct cli_option *option, struct buf *
     buf_printf(text, " -l %s", option->name);
     if (option->letter)
         buf_printf(text, " -s %c", option->letter);
-    if (option->choices || option->values) {
+    int live = completion_live(option);
+    if (live == LIVE_POLICIES) {
+        buf_put_str(text, " -r -k -a '(__fish_complete_suffix .json; __fish_complete_suffix .yml; "
+                          "__fish_complete_suffix .yaml)'");
+    } else if (live) {
+        buf_printf(text, " -x -a '(sallyport completion --values %s)'", live_names[live]);
+    } else if (option->choices || option->values) {
         buf_put_str(text, " -x -a '");
         completion_values(option, text);
         buf_put_char(text, '\'');
@@ -222,6 +317,14 @@ static void completion_fish_option(const struct cli_option *option, struct buf *
     buf_put_str(text, " -d '");
     completion_put_quoted(option->help, text);
     buf_put_str(text, "'\n");
+}
+
+static void completion_fish_when(const struct cli_command *command, int first, const char *space,
+                                 struct buf *text) {
+    buf_printf(text, "complete -c sallyport -n '__fish_seen_subcommand_from %.*s", first, command->name);
+    if (space)
+        buf_printf(text, "; and __fish_seen_subcommand_from %s", space + 1);
+    buf_put_char(text, '\'');
 }
 
 static void completion_fish_row(const struct cli_command *command, struct buf *text) {
@@ -235,13 +338,15 @@ static void completion_fish_row(const struct cli_command *command, struct buf *t
     buf_put_str(text, " -d '");
     completion_put_quoted(command->summary, text);
     buf_put_str(text, "'\n");
+    int live = completion_live_operands(command);
+    if (live) {
+        completion_fish_when(command, first, space, text);
+        buf_printf(text, " -f -a '(sallyport completion --values %s)'\n", live_names[live]);
+    }
     for (const struct cli_option *o = command->options; o && o->name; o++) {
         if (o->hidden)
             continue;
-        buf_printf(text, "complete -c sallyport -n '__fish_seen_subcommand_from %.*s", first, command->name);
-        if (space)
-            buf_printf(text, "; and __fish_seen_subcommand_from %s", space + 1);
-        buf_put_char(text, '\'');
+        completion_fish_when(command, first, space, text);
         completion_fish_option(o, text);
     }
 }

@@ -281,7 +281,7 @@ static int doctor_run(const void *options, const struct cli_rest *rest) {
 }
 
 static const struct cli_example doctor_examples[] = {
-    {"sallyport doctor", "look at everything that `sallyport serve` would use here"},
+    {"sallyport doctor", "check everything that `sallyport serve` would use here"},
     {"sallyport doctor --no-start --json", "the same for a program, without starting servers"},
     {"sallyport doctor --config /etc/sallyport/sallyport.yaml", "the settings of another place"},
     {0},
@@ -291,10 +291,12 @@ const struct cli_command cli_doctor = {
     .name = "doctor",
     .summary = "check settings, policies, permissions, port, servers and sandbox, and say the fix",
     .detail =
-        "The state directory and its keys, the settings and every policy that they name, and who may "
-        "read or change them; whether the port is free; each server, which is started and asked for its "
-        "tools; the sandbox, each step of which is done once in a throw-away process as the gate does "
-        "when it starts, and the interpreters. `BAD` is a problem, `!` a remark; `fix` says what to do.\n\n"
+        "Checks the state directory and its keys, the settings, every policy that they name, and who may "
+        "read "
+        "or change these files. Checks whether the port is free. Starts each server and asks for its tools. "
+        "Tests each step of the sandbox in a temporary process, and the interpreters. `BAD` is a problem, "
+        "`!` a "
+        "remark; `fix` says what to do.\n\n"
         "Exit status: 0 without problems, 1 with one or more.",
     .options = doctor_rows,
     .options_size = sizeof(struct doctor_options),

@@ -8,7 +8,7 @@
 enum doctor_level {
     DOCTOR_GOOD,
     DOCTOR_ODD, /* works, with something missing or careless */
-    DOCTOR_BAD, /* the gate does not start, or not all of it works, or somebody else can reach in */
+    DOCTOR_BAD, /* the gate does not start, or not all of it works, or other users have access */
 };
 
 struct doctor_finding {

@@ -43,10 +43,14 @@ static const char *path_of(const struct settings_server *s) {
 static bool note_before(struct doctor_findings *all, const struct cli_mcpserver *s) {
     struct doctor_finding *f = NULL;
     const char *command = s->url ? NULL : s->from->argv.items[0];
-    if (s->impostor.len) {
+    if (s->impostor.refuse) {
         f = cli_doctor_note(all, DOCTOR_BAD, "server", s->name,
-                            "not started: its package has nearly the name of %.*s", SLICE_FMT(s->impostor));
-        f->fix = arena_printf(&all->arena, "write %.*s if that is meant", SLICE_FMT(s->impostor));
+                            "not started: its package has nearly the name of %.*s (score %u: %.*s)",
+                            SLICE_FMT(s->impostor.of), s->impostor.score, SLICE_FMT(s->impostor.reasons));
+        f->fix = arena_printf(
+            &all->arena,
+            "write %.*s if that is meant, else run: sallyport catalogue trust --registry %s %.*s",
+            SLICE_FMT(s->impostor.of), risk_registry_name(s->supply.registry), SLICE_FMT(s->supply.package));
     } else if (command && !risk_executable_found(slice_str(command), s->from->cwd, path_of(s->from))) {
         f = cli_doctor_note(all, DOCTOR_BAD, "server", s->name, "there is no program `%s`", command);
         f->fix = slice_str(how_to_get(command));
@@ -77,8 +81,8 @@ static void note_answer(struct doctor_findings *all, struct cli_asked *a, bool n
         f->fix = arena_printf(&all->arena, "see that it runs, and that this machine reaches it: curl -i %s",
                               s->url);
     else
-        f->fix = SLICE("run its command by hand: what it says on stderr tells what it lacks; a slow one gets "
-                       "more time with --timeout");
+        f->fix =
+            SLICE("run its command by hand and read its stderr; give a slow server more time with --timeout");
 }
 
 void cli_doctor_servers(struct doctor_findings *all, const struct doctor_options *opt,

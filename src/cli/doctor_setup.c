@@ -108,6 +108,17 @@ static void check_makeable(struct doctor_findings *all, const char *home) {
     f->fix = SLICE("set SALLYPORT_HOME to a directory that you may write");
 }
 
+static void note_ship(void *ctx, const struct tape *page) {
+    struct doctor_findings *all = ctx;
+    const uint32_t fault = tape_get_str(page, 0, "audit_ship_fault");
+    if (!fault)
+        return;
+    struct doctor_finding *f =
+        cli_doctor_note(all, DOCTOR_ODD, "audit", "audit.ship", "the log waits at home: %.*s",
+                        SLICE_FMT(tape_text(page, fault, &all->arena)));
+    f->fix = SLICE("start the database, or correct `audit.ship.dsn`");
+}
+
 /* Without reading the log: `audit verify` does that. */
 static void check_audit(struct doctor_findings *all, const char *home) {
     struct audit_rings rings;
@@ -133,6 +144,7 @@ static void check_audit(struct doctor_findings *all, const char *home) {
     }
     if (!f && access(home, F_OK) == 0)
         cli_doctor_note(all, DOCTOR_GOOD, "audit", home, "no unread rings");
+    cli_gates_each(home, note_ship, all);
 }
 
 static void check_home(struct doctor_findings *all, const char *home) {
@@ -205,7 +217,7 @@ static struct settings *load_settings(struct doctor_findings *all, const struct 
     const bool own = opt->config || (found && !opt->client_files.count);
     struct doctor_finding *f;
     if (!own && !opt->client_files.count) {
-        f = cli_doctor_note(all, DOCTOR_ODD, "settings", path, "there are none; looked at as if by default");
+        f = cli_doctor_note(all, DOCTOR_ODD, "settings", path, "there are none; checked with the defaults");
         f->fix = SLICE("sallyport init proposes them from the servers that your agents use");
         /* Who has no settings may still want `sallyport code`. */
         settings_load_text(path, SLICE("version: \"1\"\ncode: {enabled: true}\n"), false, &s, &err);
@@ -248,7 +260,7 @@ static void check_policy(struct doctor_findings *all, const char *path) {
         return;
     }
     f = cli_doctor_note(all, DOCTOR_ODD, "policy", path, "valid, with remarks: %zu", problems.count);
-    f->fix = arena_printf(&all->arena, "sallyport validate --lint -c %.*s tells them", SLICE_FMT(word));
+    f->fix = arena_printf(&all->arena, "`sallyport validate --lint -c %.*s` shows them", SLICE_FMT(word));
 }
 
 static void check_policies(struct doctor_findings *all, const struct settings *s) {
@@ -292,7 +304,7 @@ static const char *port_fix(const char *why) {
     if (strstr(why, "in use"))
         return "end the other program (ss -ltnp names it), or write another port in `listen`";
     if (strstr(why, "permission"))
-        return "write a port above 1023 in `listen`, or let a proxy or systemd hand this one on";
+        return "write a port above 1023 in `listen`, or let a proxy or systemd forward this one";
     return "write an address of this machine in `listen`, such as 127.0.0.1:8640";
 }
 

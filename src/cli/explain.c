@@ -91,7 +91,7 @@ static void put_tree(struct buf *out, const struct explain_options *opt, const s
         put_line(out, &trace->lines[i]);
 }
 
-/* A server's definition says more than a name; but a rule about classes must not seem to be asleep. */
+/* A server's definition shows more than a name; but without one a rule about classes should still match. */
 static enum policy_class class_by_name(const struct explain_options *opt, struct arena *a) {
     cleanup_buf struct buf list;
     cleanup_tape struct tape t;
@@ -165,7 +165,7 @@ static int explain_run(const void *options, const struct cli_rest *rest) {
     buf_init(&text, CLI_TEXT_MAX);
     if (opt->class && policy_class_from(slice_str(opt->class)) == POLICY_CLASS_UNKNOWN) {
         struct err err;
-        err_set(&err, "--class %s: want Read, Write, Execute, Destructive or Financial", opt->class);
+        err_set(&err, "--class %s: must be Read, Write, Execute, Destructive or Financial", opt->class);
         return cli_fail(CLI_USAGE, &err);
     }
     if (cli_policy_load(opt->config, &policy, &problems) < 0) {
@@ -186,7 +186,7 @@ static int explain_run(const void *options, const struct cli_rest *rest) {
 const struct cli_command cli_explain = {
     .name = "explain",
     .summary = "show how a policy decides one call",
-    .detail = "Prints the rules that were looked at, each condition with the value it saw, and the verdict. "
+    .detail = "Prints the evaluated rules, each condition with its value, and the verdict. "
               "Counters start at zero. Exits 0 when the call would be allowed, else 1.",
     .options = explain_rows,
     .options_size = sizeof(struct explain_options),

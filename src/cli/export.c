@@ -25,7 +25,7 @@ static const struct cli_option export_rows[] = {
     {CLI_TEXT(struct export_options, config), .name = "config", .letter = 'c', .argument = "FILE",
      .help = "the settings; by default ./sallyport.yaml, else the one that `init` wrote"},
     {CLI_TEXT(struct export_options, client), .name = "client", .argument = "NAME", .fallback = "claude-code",
-     .help = "for whom: claude-desktop, claude-code, cursor, vscode, windsurf, cline, zed, codex, gemini"},
+     .help = "the client: claude-desktop, claude-code, cursor, vscode, windsurf, cline, zed, codex, gemini"},
     {CLI_TEXT(struct export_options, url), .name = "url", .argument = "URL",
      .help = "of the gate, when clients know it by another address than it listens on"},
     {CLI_TEXT(struct export_options, token), .name = "token", .argument = "TOKEN", .fallback = "GRANT",
@@ -153,7 +153,7 @@ static int export_run(const void *options, const struct cli_rest *rest) {
     else
         export_gate(client, &plan, &out);
     if (!opt->plain && strcmp(opt->token, "GRANT") == 0)
-        fprintf(stderr, "sallyport: put the token of `sallyport grants create %s` where GRANT stands\n",
+        fprintf(stderr, "sallyport: put the token of `sallyport grants create %s` in place of GRANT\n",
                 client->name);
     if (!opt->plain && client->remote == CLI_REMOTE_NONE)
         fprintf(stderr,

@@ -10,6 +10,7 @@
 #include "io/file.h"
 #include "io/work.h"
 #include "server/server.h"
+#include "ship/ship.h"
 #include "wire/emit.h"
 
 #include <dirent.h>
@@ -183,6 +184,14 @@ static void put_page(const struct cli_gate_page *p, struct buf *out) {
             emit_cstr(&e, log.fault);
         }
     }
+    if (p->core->ship) {
+        struct ship_health shipped;
+        ship_health(p->core->ship, &shipped);
+        if (shipped.failed) {
+            emit_key(&e, "audit_ship_fault");
+            emit_cstr(&e, shipped.fault);
+        }
+    }
     emit_key(&e, "servers");
     emit_array(&e);
     for (size_t i = 0; i < p->core->server_count; i++)
@@ -256,7 +265,7 @@ void cli_gate_page_open(struct cli_gate_page *p, struct core *core, const char *
     p->listen = mem_dup(text, strlen(text));
     buf_init(&p->text, PAGE_BYTES_MAX);
     /* Not before the loop runs: the servers are there then. */
-    io_timer_arm(core->up.loop, &p->timer, 0, look);
+    io_timer_soon(core->up.loop, &p->timer, look);
 }
 
 void cli_gate_page_close(struct cli_gate_page *p) {

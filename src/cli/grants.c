@@ -51,9 +51,8 @@ static const struct cli_option create_rows[] = {
      .help = "grants with the same NAME share what limits of scope `grant` count"},
     {CLI_LIST(struct grants_options, roles), .name = "role", .argument = "ROLE",
      .values = "admin policy-manager approver viewer person",
-     .help =
-         "what it may do at the admin API: admin, policy-manager, approver, viewer; or person: somebody sits "
-         "at its client, whose answer to an approval question counts"},
+     .help = "what it may do at the admin API: admin, policy-manager, approver, viewer; or person: a person "
+             "uses its client, and their answers to approval questions count"},
     ROW_JSON,
     {0},
 };
@@ -158,7 +157,7 @@ static int read_expiry(const char *text, uint64_t now_ms, uint64_t *ret_ms, stru
     if (duration)
         ms += now_ms;
     if ((!duration && !policy_time_parse(slice_str(text), &ms)) || ms <= now_ms)
-        return err_set(err, "--expires `%s`: write a time to come like 2027-01-31T12:00:00Z, or 12h, 30d",
+        return err_set(err, "--expires `%s`: write a future time like 2027-01-31T12:00:00Z, or 12h, 30d",
                        text);
     *ret_ms = ms;
     return 0;
@@ -312,6 +311,16 @@ static void put_row(struct buf *out, const struct state_grant *g, const char *st
                g->label);
 }
 
+void cli_grants_names(struct buf *out) {
+    struct err err;
+    cleanup_grants struct state_grants *grants = NULL;
+    if (open_grants(true, &grants, &err) < 0)
+        return;
+    for (size_t i = 0; i < state_grants_count(grants); i++)
+        if (strcmp(state_grant_status(state_grants_at(grants, i), clock_wall_ms()), "active") == 0)
+            buf_printf(out, "%s\n", state_grants_at(grants, i)->name);
+}
+
 static int list_run(const void *options, const struct cli_rest *rest) {
     const struct grants_options *opt = options;
     (void)rest;
@@ -351,7 +360,7 @@ static int list_run(const void *options, const struct cli_rest *rest) {
 static const struct cli_example create_examples[] = {
     {"sallyport grants create ci --expires 30d --server files --tool 'read_*'",
      "a month, one server, some of its tools"},
-    {"sallyport grants create anna --role approver", "somebody who decides about approvals"},
+    {"sallyport grants create anna --role approver", "a person who decides about approvals"},
     {0},
 };
 

@@ -29,9 +29,8 @@ static void stops_cleanup(struct state_stops **s) { state_stops_close(*s); }
 #define cleanup_stops __attribute__((cleanup(stops_cleanup)))
 
 /* What is not on record is said so; it holds nevertheless. */
-static void record(const char *home, const char *event, const struct state_stop *stop, struct slice who) {
+static void record(const char *event, const struct state_stop *stop, struct slice who) {
     struct err err = {0};
-    struct audit *audit = NULL;
     cleanup_arena struct arena a;
     arena_init(&a);
     struct audit_action action = {
@@ -42,12 +41,8 @@ static void record(const char *home, const char *event, const struct state_stop 
         .server = stop->scope == STATE_STOP_SERVER ? stop->name : (struct slice){0},
         .grant = stop->scope == STATE_STOP_GRANT ? stop->name : (struct slice){0},
     };
-    if (audit_open(&(struct audit_config){.home = home}, &audit, &err) < 0 ||
-        audit_put_action(audit, &action) != AUDIT_OK || audit_flush(audit, &err) < 0) {
-        err_wrap(&err, "not in the audit log");
+    if (cli_home_record(&action, &err) < 0)
         cli_fail(CLI_FAILED, &err);
-    }
-    audit_close(audit);
 }
 
 static int print_stops(struct state_stops *s, bool json) {
@@ -93,7 +88,7 @@ static int stop_what(const struct stops_options *opt, enum state_stop_scope scop
                               .cancel = opt->cancel};
     if (open_stops(home, &s, &err) < 0 || state_stops_put(s, &want, NULL, &err) < 0)
         return cli_fail(CLI_FAILED, &err);
-    record(home, "stopped", &want, want.by);
+    record("stopped", &want, want.by);
     return print_stops(s, opt->json);
 }
 
@@ -129,7 +124,7 @@ static int resume_run(const void *options, const struct cli_rest *rest) {
         stop.reason = arena_dup(&a, stop.reason);
         if (state_stops_remove(s, stop.id, &err) < 0)
             return cli_fail(CLI_FAILED, &err);
-        record(home, "resumed", &stop, cli_home_user(&a));
+        record("resumed", &stop, cli_home_user(&a));
         resumed++;
     }
     if (rest->operand_count && !resumed) {
@@ -147,7 +142,8 @@ static const struct cli_example stop_all_examples[] = {
 const struct cli_command cli_stop_all = {
     .name = "stop-all",
     .summary = "refuse every call at once, at every gate of this home",
-    .detail = "Holds until `sallyport resume`, also over restarts. It is on record who stopped it and why.",
+    .detail = "Stays in force until `sallyport resume`, also after restarts. The audit log records who "
+              "stopped it and why.",
     .options = stop_rows,
     .options_size = sizeof(struct stops_options),
     .examples = stop_all_examples,
@@ -188,7 +184,7 @@ const struct cli_command cli_stop_grant = {
 };
 const struct cli_command cli_resume = {
     .name = "resume",
-    .summary = "let calls pass again: all, or what was stopped under a name",
+    .summary = "allow calls again: all, or those of one stopped server or grant",
     .options = resume_rows,
     .options_size = sizeof(struct stops_options),
     .operands = "[NAME]",

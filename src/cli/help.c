@@ -24,7 +24,7 @@ static int help_run(const void *options, const struct cli_rest *rest) {
         cli_man(&cli_commands, &text);
         return cli_print(&text);
     }
-    /* `help X Y` says exactly what `X Y --help` says. The operands came from a main's argv. */
+    /* `help X Y` prints exactly what `X Y --help` prints. The operands came from a main's argv. */
     char program[] = "sallyport", flag[] = "--help";
     char *argv[5] = {program};
     int argc = 1;

@@ -1,6 +1,7 @@
 /* Where the program keeps its state. */
 #include "cli/command.h"
 
+#include "audit/audit.h"
 #include "base/arena.h"
 #include "base/mem.h"
 #include "state/home_format.h"
@@ -41,6 +42,17 @@ int cli_home(char ret_path[CLI_PATH_MAX], struct err *err) {
         return state_home_format_check(ret_path, err);
     }
     return err_set(err, "no place for state: set SALLYPORT_HOME");
+}
+
+int cli_home_record(const struct audit_action *action, struct err *err) {
+    char home[CLI_PATH_MAX];
+    struct audit *audit = NULL;
+    int rc = 0;
+    if (cli_home(home, err) < 0 || audit_open(&(struct audit_config){.home = home}, &audit, err) < 0 ||
+        audit_put_action(audit, action) != AUDIT_OK || audit_flush(audit, err) < 0)
+        rc = err_wrap(err, "not in the audit log");
+    audit_close(audit);
+    return rc;
 }
 
 int cli_home_config_dir(char ret_path[CLI_PATH_MAX], struct err *err) {

@@ -25,7 +25,8 @@ struct import_options {
 
 static const struct cli_option import_rows[] = {
     {CLI_TEXT(struct import_options, client), .name = "client", .argument = "NAME",
-     .help = "whose file it is, when its name does not tell; without files, whose to look for"},
+     .help = "the client whose file it is, if the name does not show it; without files, the client to search "
+             "for"},
     {CLI_TEXT(struct import_options, policy), .name = "policy", .argument = "FILE",
      .help = "the default policy of the new settings"},
     {CLI_TEXT(struct import_options, listen), .name = "listen", .argument = "ADDRESS:PORT",
@@ -157,7 +158,7 @@ static const struct cli_example import_examples[] = {
     {"sallyport import ~/.cursor/mcp.json", "show the servers of one client as settings"},
     {"sallyport import --policy policy.yaml -o sallyport.yaml",
      "take the servers of every client that is found"},
-    {"sallyport import --client codex config.toml", "a file whose name does not tell whose it is"},
+    {"sallyport import --client codex config.toml", "a file whose name does not show its client"},
     {0},
 };
 

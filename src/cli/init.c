@@ -146,7 +146,7 @@ static size_t count_chosen(const struct init *in) {
     return count;
 }
 
-/* What could not be read is told again at the end, where nobody misses it. */
+/* What could not be read is listed again at the end of the output. */
 static size_t show_bad(const struct init *in, struct buf *out) {
     size_t count = 0;
     for (size_t i = 0; i < in->file_count; i++) {
@@ -277,14 +277,11 @@ const struct cli_command cli_init = {
     .name = "init",
     .summary = "find the servers of your clients and put the gate in front of them",
     .detail =
-        "Looks for the configurations of Claude Desktop, Claude Code, Cursor, VS Code, Windsurf, "
-        "Cline, Zed, Codex "
-        "and Gemini CLI, says what their servers' tools can do, and proposes a policy for each and a "
-        "sallyport.yaml. "
-        "What would change is listed; --details shows every line of it. Of a client's file only the servers "
-        "change; comments, "
-        "order and "
-        "layout stay. What stood there is kept in the state directory, and --undo puts it back.\n\n"
+        "Finds the configurations of Claude Desktop, Claude Code, Cursor, VS Code, Windsurf, Cline, Zed, "
+        "Codex and Gemini CLI. Shows what their servers' tools can do, and proposes a policy for each server "
+        "and a sallyport.yaml. Lists the changes; --details shows every line. In a client's file only the "
+        "servers change; comments, order and layout stay. The old file is kept in the state directory, and "
+        "--undo restores it.\n\n"
         "Values of environment variables, headers, credentials in URLs and secret arguments are shown as "
         "stars. With --mode serve, files of a project are left alone: they are usually committed, and a "
         "grant "

@@ -29,7 +29,7 @@ struct init_target {
     struct settings *settings; /* of it alone; NULL: it needs what this environment does not have */
     struct err why;            /* then */
     const char *why_not;       /* the same, with what to do */
-    struct cli_asked *asked;   /* NULL: nobody could be asked */
+    struct cli_asked *asked;   /* NULL: the servers could not be asked */
     const struct risk_survey *survey;
     bool from_catalogue;
     const char *policy; /* path */
@@ -75,7 +75,7 @@ int cli_init_judge(struct init *in, bool start, struct err *err);
 
 /* init_make.c: texts as they are to be written, or shown. */
 bool cli_init_settings(const struct init *in, bool shown, struct splice *s, struct err *err);
-/* Is there a policy to be written for it: somebody uses it, and it has none yet. */
+/* Is there a policy to be written for it: some client uses it, and it has none yet. */
 bool cli_init_writes(const struct init *in, const struct init_target *t);
 void cli_init_policy(const struct init *in, const struct init_target *t, struct buf *out);
 int cli_init_edit(const struct init *in, const struct init_file *f, bool shown, const char *token,

@@ -142,7 +142,7 @@ static const char *windows_command(struct init *in, const struct settings *setti
         return NULL;
     struct slice command = slice_str(settings->servers[0].argv.items[0]);
     if (slice_is(command, "cmd") || slice_is(command, "cmd.exe"))
-        return "a Windows command line (`cmd /c ...`): here write what stands behind `/c`, such as `npx`";
+        return "a Windows command line (`cmd /c ...`): write the command after `/c` instead, such as `npx`";
     if ((command.len > 2 && command.ptr[1] == ':' && command.ptr[2] == '\\') ||
         slice_ends(command, SLICE(".cmd")) || slice_ends(command, SLICE(".bat")) ||
         slice_ends(command, SLICE(".ps1")))
@@ -175,7 +175,7 @@ static void take_server(struct init *in, struct init_file *f, size_t i) {
     else if (!found->skip)
         found->skip = windows_command(in, t->settings);
     if (found->skip) {
-        if (in->target_count > known) /* nobody else has it */
+        if (in->target_count > known) /* no other client uses it */
             settings_free(in->targets[--in->target_count].settings);
         return;
     }
@@ -216,39 +216,30 @@ int cli_init_find(struct init *in, struct err *err) {
 
 /* ---- tools ---- */
 
-/* The package's row of the catalogue: of its version, or of any. */
-static bool find_package(const struct risk_supply *supply, struct slice *ret_version) {
-    bool any = false;
-    for (size_t i = 0; i < risk_catalogue_packages(); i++) {
-        struct slice name, version;
-        size_t tools;
-        risk_catalogue_package(i, &name, &version, &tools);
-        if (!slice_eq(name, supply->package))
-            continue;
-        *ret_version = any && !slice_eq(version, supply->version) ? *ret_version : version;
-        any = true;
-    }
-    return any;
+static bool find_package(const struct risk_supply *supply, struct risk_published *ret_server) {
+    size_t i;
+    if (!supply->package.len ||
+        !risk_catalogue_find_server(supply->registry, supply->package, supply->version, &i))
+        return false;
+    risk_catalogue_server(i, ret_server);
+    return true;
 }
 
 /* A list of names stands for the tools; what is known of each comes behind the survey. */
 static bool list_from_catalogue(struct cli_asked *a) {
-    const struct risk_supply *supply = &a->server->supply;
-    struct slice version;
+    struct risk_published known_server;
     struct err err;
     struct emit e;
-    if (!supply->package.len || !find_package(supply, &version))
+    if (!find_package(&a->server->supply, &known_server))
         return false;
     buf_reset(&a->list.text);
     emit_init(&e, &a->list.text);
     emit_object(&e);
     emit_key(&e, "tools");
     emit_array(&e);
-    for (size_t i = 0; i < risk_catalogue_count(); i++) {
+    for (size_t i = 0; i < known_server.tools; i++) {
         struct risk_known known;
-        risk_catalogue_get(i, &known);
-        if (!slice_eq(known.package, supply->package) || !slice_eq(known.version, version))
-            continue;
+        risk_catalogue_get(known_server.first + i, &known);
         emit_object(&e);
         emit_key(&e, "name");
         emit_str(&e, known.tool);
@@ -262,15 +253,13 @@ static bool list_from_catalogue(struct cli_asked *a) {
 }
 
 static void tell_from_catalogue(const struct cli_asked *a, struct risk_survey *s) {
-    struct slice version = {0};
-    find_package(&a->server->supply, &version);
+    struct risk_published known_server = {0};
+    find_package(&a->server->supply, &known_server);
     memset(s->by_class, 0, sizeof(s->by_class));
     s->tokens = 0;
-    for (size_t i = 0; i < risk_catalogue_count(); i++) {
+    for (size_t i = 0; i < known_server.tools; i++) {
         struct risk_known known;
-        risk_catalogue_get(i, &known);
-        if (!slice_eq(known.package, a->server->supply.package) || !slice_eq(known.version, version))
-            continue;
+        risk_catalogue_get(known_server.first + i, &known);
         for (size_t k = 0; k < s->count; k++) {
             struct risk_entry *entry = &s->tools[k].entry;
             if (!slice_eq(entry->name, known.tool))

@@ -9,7 +9,7 @@
 #define INIT_TEXT_MAX (16u << 20)
 
 const char cli_init_through_text[] =
-    "# Lets everything pass: the gate behind it decides. For clients that cannot reach the gate over HTTP.\n"
+    "# Allows everything: the gate behind it decides. For clients that cannot reach the gate over HTTP.\n"
     "version: \"1\"\ndefault: allow\n";
 
 bool cli_init_writes(const struct init *in, const struct init_target *t) {

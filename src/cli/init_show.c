@@ -40,9 +40,10 @@ static void put_origin(const struct init_target *t, struct arena *a, struct buf 
                SLICE_FMT(shown));
     if (s->supply.unpinned)
         buf_put_str(out, " (version not pinned)");
-    if (s->impostor.len)
-        buf_printf(out, " (!) the name is close to the known package %.*s: an impostor?",
-                   SLICE_FMT(s->impostor));
+    if (s->impostor.of.len && !s->impostor.trusted) {
+        text = risk_lookalike_text(&s->impostor, a);
+        buf_printf(out, " (!) %.*s: an impostor?", SLICE_FMT(text));
+    }
 }
 
 static void show_server(const struct init *in, const struct init_file *f, size_t i, struct buf *out) {

@@ -142,7 +142,7 @@ static int fill_settings(const struct init *in, struct journal *j, struct err *e
         return -1;
     buf_put_slice(&e->before, buf_slice(&in->own_text));
     splice_write(&s, &e->after);
-    /* What was made must be readable before anybody relies on it. */
+    /* The result must be readable before it is used. */
     struct settings *check = NULL;
     if (settings_load_text(in->yaml, buf_slice(&e->after), false, &check, err) < 0)
         return err_wrap(err, "the new settings");
@@ -355,14 +355,16 @@ static enum now look(const struct entry *e) {
     return !e->created && slice_eq(buf_slice(&now), buf_slice(&e->before)) ? NOW_BEFORE : NOW_OTHER;
 }
 
-/* A file that somebody edited since is never lost: what is replaced is kept beside the journals. */
+/* No file is lost: what is replaced is kept beside the journals. */
 static int keep_copy(const struct entry *e, const char *home, struct buf *out, struct err *err) {
     cleanup_buf struct buf now;
     char path[PATH_MAX];
     const char *slash = strrchr(e->path, '/');
     buf_init(&now, JOURNAL_TEXT_MAX);
-    snprintf(path, sizeof(path), "%s/init/replaced-%llu-%s", home, (unsigned long long)clock_wall_ms(),
-             slash ? slash + 1 : e->path);
+    /* Files of several clients have one name. */
+    for (uint64_t ms = clock_wall_ms(); ms; ms = access(path, F_OK) == 0 ? ms + 1 : 0)
+        snprintf(path, sizeof(path), "%s/init/replaced-%llu-%s", home, (unsigned long long)ms,
+                 slash ? slash + 1 : e->path);
     if (io_file_read(e->path, &now, NULL, err) < 0 ||
         io_file_replace(path, buf_slice(&now), SECRET_MODE, err) < 0)
         return err_wrap(err, "keep a copy of `%s`", e->path);
@@ -378,11 +380,11 @@ static int restore(const struct entry *e, const char *home, bool force, struct b
     }
     if (now == NOW_BEFORE || (e->created && now == NOW_GONE))
         return 0;
+    if (now != NOW_GONE && (!e->created || now == NOW_OTHER) && keep_copy(e, home, out, err) < 0)
+        return -1;
     if (!e->created && now == NOW_OTHER) {
         cleanup_buf struct buf text;
         buf_init(&text, JOURNAL_TEXT_MAX);
-        if (keep_copy(e, home, out, err) < 0)
-            return -1;
         if (!force && cli_init_undo_entries(e->path, buf_slice(&e->before), buf_slice(&e->after), out, &text))
             return io_file_replace(e->path, buf_slice(&text), SECRET_MODE, err);
     }
@@ -444,11 +446,9 @@ enum cli_exit cli_init_undo(const struct init_options *opt, const char *home, st
         enum now now = e->created ? NOW_AFTER : look(e);
         if ((now != NOW_OTHER && now != NOW_GONE) || (now == NOW_OTHER && can_undo_entries(e)))
             continue;
-        err_set(
-            err,
-            "`%s` has %s since init wrote it; what stood there before is in `%s`. --force restores it all "
-            "the same",
-            e->path, now == NOW_GONE ? "been removed" : "changed", numbered(&j, i, "before"));
+        err_set(err,
+                "`%s` has %s since init wrote it; the earlier file is in `%s`. --force restores it anyway",
+                e->path, now == NOW_GONE ? "been removed" : "changed", numbered(&j, i, "before"));
         return CLI_NO;
     }
     for (size_t i = 0; i < j.count; i++) {

@@ -6,6 +6,7 @@
 #define CLI_COMMANDS_MAX 64     /* rows of the command table */
 #define CLI_PATH_MAX 1024       /* bytes of the state directory's path */
 #define CLI_TEXT_MAX (1u << 20) /* a help text, manual page or completion script */
+#define CLI_COMPLETED_MAX 100   /* approvals that a shell offers */
 #define CLI_DIFF_CONTEXT 3      /* unchanged lines around a difference */
 #define CLI_DIFF_CELLS_MAX                                                                                   \
     4000000 /* lines of one text times lines of the other; above, all of them are shown as changed */

@@ -39,9 +39,9 @@ static const struct cli_option login_rows[] = {
      .help =
          "a document that describes the client, for authorization servers that take its URL as client id"},
     {CLI_LIST(struct login_options, scopes), .name = "scope", .argument = "SCOPE",
-     .help = "what to ask for; by default what the server wants"},
+     .help = "the scopes to request; by default those that the server asks for"},
     {CLI_NUMBER(struct login_options, port), .name = "port", .argument = "PORT", .fallback = "0",
-     .max = 65535, .help = "where the browser comes back to on this machine; 0 takes a free one"},
+     .max = 65535, .help = "local port for the browser's redirect; 0 takes a free one"},
     {CLI_SWITCH(struct login_options, by_hand), .name = "no-browser",
      .help = "the browser is on another machine: paste the URL it ends at"},
     {CLI_SWITCH(struct login_options, forget), .name = "forget", .help = "remove the login instead"},
@@ -211,7 +211,7 @@ static const struct cli_example login_examples[] = {
 
 const struct cli_command cli_login = {
     .name = "login",
-    .summary = "log the gate in at a server that wants OAuth",
+    .summary = "log the gate in at a server with OAuth",
     .detail = "Prints a URL to open, waits for the answer on a port of this machine, and keeps the tokens "
               "sealed in "
               "the home. Gates of this home show them to the server and refresh them; agents never see them.",

@@ -21,7 +21,7 @@ static void read_supply(struct cli_mcpconfig *c, const struct settings_list *arg
         words[i] = slice_str(argv->items[i]);
     risk_supply_read(words, argv->count, &s->supply);
     if (s->supply.package.len)
-        s->impostor = risk_impostor_of(s->supply.package, &c->arena);
+        risk_lookalike_find(s->supply.registry, s->supply.package, &c->arena, &s->impostor);
 }
 
 void cli_mcpconfig_add(struct cli_mcpconfig *c, const struct settings_server *from) {
@@ -63,9 +63,10 @@ void cli_mcpserver_text(const struct cli_mcpserver *s, struct arena *a, struct b
     } else {
         buf_put_str(out, "a program on this machine");
     }
-    if (s->impostor.len)
-        buf_printf(out, "; the name is close to the known package %.*s: an impostor?",
-                   SLICE_FMT(s->impostor));
+    if (s->impostor.of.len) {
+        struct slice text = risk_lookalike_text(&s->impostor, a);
+        buf_printf(out, "; %.*s%s", SLICE_FMT(text), s->impostor.trusted ? "" : ": an impostor?");
+    }
     buf_put_char(out, '\n');
 }
 
@@ -86,8 +87,14 @@ void cli_mcpserver_json(const struct cli_mcpserver *s, struct emit *e) {
         emit_key(e, "pinned");
         emit_bool(e, !s->supply.unpinned);
     }
-    if (s->impostor.len) {
+    if (s->impostor.of.len) {
         emit_key(e, "imitates");
-        emit_str(e, s->impostor);
+        emit_str(e, s->impostor.of);
+        emit_key(e, "imitation_score");
+        emit_int(e, s->impostor.score);
+        emit_key(e, "imitation_reasons");
+        emit_str(e, s->impostor.reasons);
+        emit_key(e, "trusted");
+        emit_bool(e, s->impostor.trusted);
     }
 }

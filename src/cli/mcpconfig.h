@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "front/settings.h"
+#include "risk/lookalike.h"
 #include "risk/supply.h"
 #include "wire/emit.h"
 
@@ -13,7 +14,7 @@ struct cli_mcpserver {
     const char *url; /* NULL when it is a program */
     const struct settings_server *from;
     struct risk_supply supply;
-    struct slice impostor; /* the known package that this one imitates; empty when none */
+    struct risk_lookalike impostor; /* the known package that this one imitates */
 };
 
 struct cli_mcpconfig {

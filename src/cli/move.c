@@ -31,7 +31,7 @@ struct move_options {
     {CLI_TEXT(struct move_options, config), .name = "config", .argument = "FILE",                            \
      .help = "the settings that name the server's policy; ./sallyport.yaml by default"},                     \
         {CLI_TEXT(struct move_options, policy), .name = "policy", .letter = 'c', .argument = "POLICY",       \
-         .help = "the policy file itself; SERVER then only stands on record"},                               \
+         .help = "the policy file itself; SERVER is then only recorded"},                                    \
         {CLI_SWITCH(struct move_options, dry_run), .name = "dry-run", .help = "show the difference only"},   \
         {CLI_SWITCH(struct move_options, json), .name = "json", .help = "print JSON"}, {                     \
         0                                                                                                    \

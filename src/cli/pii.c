@@ -288,8 +288,7 @@ static int convert(struct token_job *job, struct slice text, struct buf *out, st
         buf_put_slice(out, text);
     if (result == FILTER_BLOCKED)
         return err_set(err, "blocked: the text holds what must not pass");
-    return result == FILTER_FAILED || out->full ? err_set(err, "the text or the vault is over its ceiling")
-                                                : 0;
+    return result == FILTER_FAILED || out->full ? err_set(err, "the text or the vault exceeds its limit") : 0;
 }
 
 static int convert_line(void *ctx, struct slice text, struct emit *e, struct err *err) {

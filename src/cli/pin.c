@@ -40,18 +40,21 @@ static void list_one(void *ctx, const struct risk_pinned *p) {
     struct listing *l = ctx;
     if (!l->e) {
         struct slice server = glyph_printable(p->server, 80, l->a),
-                     tool = glyph_printable(p->tool, RISK_TOOL_NAME_MAX, l->a);
-        buf_printf(l->out, "%.*s  %.*s  %.*s  %.19s\n", SLICE_FMT(server), SLICE_FMT(tool), SLICE_FMT(p->cls),
+                     name = glyph_printable(p->name, RISK_TOOL_NAME_MAX, l->a),
+                     what = p->kind == RISK_PIN_TOOL ? p->cls : SLICE("skill");
+        buf_printf(l->out, "%.*s  %.*s  %.*s  %.19s\n", SLICE_FMT(server), SLICE_FMT(name), SLICE_FMT(what),
                    p->fingerprint.ptr);
         return;
     }
     emit_object(l->e);
     emit_key(l->e, "server");
     emit_str(l->e, p->server);
-    emit_key(l->e, "tool");
-    emit_str(l->e, p->tool);
-    emit_key(l->e, "class");
-    emit_str(l->e, p->cls);
+    emit_key(l->e, risk_pin_kind_name(p->kind));
+    emit_str(l->e, p->name);
+    if (p->kind == RISK_PIN_TOOL) {
+        emit_key(l->e, "class");
+        emit_str(l->e, p->cls);
+    }
     emit_key(l->e, "fingerprint");
     emit_str(l->e, p->fingerprint);
     emit_object_end(l->e);
@@ -96,11 +99,12 @@ struct comparison {
     size_t differences;
 };
 
-static void put_difference(struct comparison *c, const char *state, struct slice tool, struct slice detail) {
+static void put_difference(struct comparison *c, const char *kind, const char *state, struct slice name,
+                           struct slice detail) {
     c->differences++;
     if (!c->e) {
         struct slice server = glyph_printable(c->list->server, RISK_TOOL_NAME_MAX, &c->list->arena),
-                     shown = glyph_printable(tool, RISK_TOOL_NAME_MAX, &c->list->arena);
+                     shown = glyph_printable(name, RISK_TOOL_NAME_MAX, &c->list->arena);
         buf_printf(c->out, "%s: %.*s%s%.*s\n", state, c->named ? (int)server.len : 0, server.ptr,
                    c->named ? " " : "", SLICE_FMT(shown));
         struct slice line;
@@ -114,8 +118,8 @@ static void put_difference(struct comparison *c, const char *state, struct slice
     emit_object(c->e);
     emit_key(c->e, "server");
     emit_str(c->e, c->list->server);
-    emit_key(c->e, "tool");
-    emit_str(c->e, tool);
+    emit_key(c->e, kind);
+    emit_str(c->e, name);
     emit_key(c->e, "state");
     emit_cstr(c->e, state);
     emit_key(c->e, "diff");
@@ -123,27 +127,8 @@ static void put_difference(struct comparison *c, const char *state, struct slice
     emit_object_end(c->e);
 }
 
-static void compare_tool(struct comparison *c, uint32_t tool) {
-    struct tape *t = &c->list->tape;
-    struct arena *a = &c->list->arena;
-    struct risk_pin_verdict verdict;
-    risk_lock_check(c->lock, c->list->server, t, tool, a, &verdict);
-    if (verdict.pin == RISK_PIN_OK)
-        return;
-    uint32_t name = tape_is(t, tool, TAPE_OBJECT) ? tape_get_str(t, tool, "name") : 0;
-    struct slice text = name && tape_is(t, name, TAPE_STRING) ? tape_text(t, name, a) : SLICE("?");
-    cleanup_buf struct buf detail;
-    buf_init(&detail, RISK_DEFINITION_BYTES_MAX);
-    if (verdict.pin == RISK_PIN_CHANGED)
-        risk_lock_diff(c->lock, c->list->server, t, tool, a, &detail);
-    const char *state = verdict.pin == RISK_PIN_NEW       ? "new"
-                        : verdict.pin == RISK_PIN_CHANGED ? "changed"
-                                                          : "unreadable";
-    put_difference(c, state, text, buf_slice(&detail));
-}
-
-static void compare_gone(void *ctx, struct slice name) {
-    put_difference(ctx, "gone", name, (struct slice){0});
+static void compare_one(void *ctx, const struct risk_difference *d) {
+    put_difference(ctx, risk_pin_kind_name(d->kind), d->state, d->name, d->diff);
 }
 
 static void compare_server(struct comparison *c, struct cli_asked *asked) {
@@ -152,14 +137,12 @@ static void compare_server(struct comparison *c, struct cli_asked *asked) {
     cli_asked_facts(asked, &facts);
     struct slice reason;
     if (!risk_lock_same_start(c->lock, &facts, &c->list->arena, &reason))
-        put_difference(c, "started otherwise", c->list->server, reason);
-    TAPE_FOR_ELEM(&c->list->tape, c->list->tools, tool)
-    compare_tool(c, tool);
-    risk_lock_gone(c->lock, c->list->server, &c->list->tape, c->list->tools, &c->list->arena, compare_gone,
-                   c);
+        put_difference(c, "tool", "started otherwise", c->list->server, reason);
+    struct risk_lists lists = cli_asked_lists(asked);
+    risk_lock_compare(c->lock, c->list->server, &lists, &c->list->arena, compare_one, c);
 }
 
-/* CLI_OK, or CLI_FAILED after a word about every server that gave no list. */
+/* CLI_OK, or CLI_FAILED after a message about every server that gave no list. */
 static int tell_unlisted(const struct cli_asking *asking) {
     int status = CLI_OK;
     for (size_t i = 0; i < asking->count; i++)
@@ -210,8 +193,8 @@ static int accept_one(struct risk_lock **lock, struct cli_asked *asked, const st
         log_warn("%.*s: `%s %.*s` has no version: whatever was published last will run", SLICE_FMT(who.name),
                  asked->server->supply.runner, SLICE_FMT(asked->server->supply.package));
     buf_reset(out);
-    if (risk_lock_accept(*lock, &who, &asked->list.tape, asked->list.tools, only, &asked->list.arena, out,
-                         err))
+    struct risk_lists lists = cli_asked_lists(asked);
+    if (risk_lock_accept(*lock, &who, &lists, only, &asked->list.arena, out, err))
         return -1;
     struct risk_lock *fresh = NULL;
     if (risk_lock_load(buf_slice(out), &fresh, err))
@@ -260,7 +243,7 @@ static const struct cli_example list_examples[] = {
 
 const struct cli_command cli_pin_list = {
     .name = "pin list",
-    .summary = "the accepted tools of every server",
+    .summary = "the accepted tools and skills of every server",
     .options = list_rows,
     .options_size = sizeof(struct pin_options),
     .examples = list_examples,
@@ -276,10 +259,10 @@ static const char *const diff_synopses[] = {
 };
 
 static const char *const accept_synopses[] = {
-    "pin accept [options] [TOOL] -- CMD ARG...",
-    "pin accept [options] [TOOL] --upstream URL",
+    "pin accept [options] [TOOL|SKILL] -- CMD ARG...",
+    "pin accept [options] [TOOL|SKILL] --upstream URL",
     "pin accept [options] --mcp-config FILE",
-    "pin accept [options] [TOOL] --tools-json FILE",
+    "pin accept [options] [TOOL|SKILL] --tools-json FILE",
     NULL,
 };
 
@@ -297,10 +280,9 @@ static const struct cli_example diff_examples[] = {
 
 const struct cli_command cli_pin_diff = {
     .name = "pin diff",
-    .summary = "what changed since a server's tools were accepted",
-    .detail =
-        "Asks the server, or all servers of a configuration, and compares with the lock. Exit status 1 when "
-        "a tool is new, changed or gone, or when the server is started otherwise than it was.",
+    .summary = "what changed since a server's tools and skills were accepted",
+    .detail = "Asks the server, or all servers of a configuration, and compares with the lock. Exit status 1 "
+              "when a tool or skill is new, changed or missing, or when the server is started differently.",
     .synopses = diff_synopses,
     .options = diff_rows,
     .options_size = sizeof(struct pin_options),
@@ -311,16 +293,15 @@ const struct cli_command cli_pin_diff = {
 
 const struct cli_command cli_pin_accept = {
     .name = "pin accept",
-    .summary = "accept a server's tools as they are now, or one of them",
+    .summary = "accept a server's tools and skills as they are now, or one of them",
     .detail = "Writes the definitions, how the server is started and the hash of its program to the lock. A "
-              "gate that "
-              "runs with this lock takes the change over at once.",
+              "gate that runs with this lock takes the change over at once. A skill is named by its URI.",
     .synopses = accept_synopses,
     .options = accept_rows,
     .options_size = sizeof(struct pin_options),
     .takes_command = true,
     .examples = accept_examples,
-    .operands = "[TOOL]",
+    .operands = "[TOOL|SKILL]",
     .operands_max = 1,
     .run = pin_accept_run,
 };

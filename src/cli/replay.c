@@ -22,7 +22,7 @@ static const struct cli_option replay_rows[] = {
      .help = "calls from then on: " CLI_WHEN_HELP},
     {CLI_TEXT(struct replay_options, until), .name = "until", .argument = "TIME", .help = "calls up to then"},
     {CLI_TEXT(struct replay_options, server), .name = "server", .argument = "NAME",
-     .help = "only calls to this server; a `*` at the end stands for any ending"},
+     .help = "only calls to this server; a `*` at the end matches any ending"},
     {CLI_TEXT(struct replay_options, grant), .name = "grant", .argument = "NAME",
      .help = "only calls under this grant"},
     {CLI_SWITCH(struct replay_options, json), .name = "json", .help = "print JSON"},

@@ -4,12 +4,13 @@
 #include "base/mem.h"
 #include "io/file.h"
 
-static const char *const formats[] = {"auto", "table", "json", "sarif", "intercept", "policylayer", NULL};
+static const char *const formats[] = {"auto",        "table", "json", "sarif", "intercept",
+                                      "policylayer", "html",  "md",   NULL};
 
 static const struct cli_option scan_rows[] = {
     CLI_ASK_ROWS(struct scan_options),
     {CLI_SWITCH(struct scan_options, ask.no_start), .name = "no-start",
-     .help = "with --mcp-config: only say where the programs come from"},
+     .help = "with --mcp-config: only show where the programs come from"},
     {CLI_TEXT(struct scan_options, output), .name = "output", .letter = 'o', .argument = "FILE",
      .help =
          "write there; without --format a policy for Intercept; with --mcp-config and policies a directory"},
@@ -51,7 +52,7 @@ static int read_alarm(const char *word, struct alarm *ret_alarm, struct err *err
         return 0;
     }
     return err_set(err,
-                   "--fail-on %s: want read, write, execute, destructive, financial, low, medium, high, "
+                   "--fail-on %s: must be read, write, execute, destructive, financial, low, medium, high, "
                    "critical, drift or poison",
                    word);
 }
@@ -71,7 +72,7 @@ static bool alarm_fires(const struct risk_survey *s, const struct alarm *alarm) 
     if (alarm->drift)
         return s->drifted > 0;
     if (alarm->poison)
-        return s->poisoned > 0 || s->impostor.len;
+        return s->poisoned > 0 || s->impostor.refuse;
     return class_fires(s, alarm);
 }
 
@@ -109,7 +110,9 @@ void cli_scan_survey(struct cli_asking *asking, const struct risk_lock *lock, st
                 add_names(&others, &asking->asked[k].list);
         struct risk_survey_input in = {.t = &a->list.tape,
                                        .tools = a->list.tools,
+                                       .skills = a->list.skills,
                                        .server = a->list.server,
+                                       .registry = a->list.registry,
                                        .package = a->list.package,
                                        .version = a->list.version,
                                        .instructions = a->list.instructions,
@@ -127,7 +130,7 @@ static int status_of(const struct scan_options *opt, const struct cli_asking *as
     int status = CLI_OK;
     for (size_t i = 0; i < asking->count; i++) {
         const struct cli_asked *a = &asking->asked[i];
-        if (a->server->impostor.len || (a->listed && check_alarms(opt, &surveys[i]) == CLI_NO))
+        if (a->server->impostor.refuse || (a->listed && check_alarms(opt, &surveys[i]) == CLI_NO))
             return CLI_NO;
         if (!a->listed && !opt->ask.no_start)
             status = CLI_FAILED;
@@ -175,7 +178,8 @@ static const struct cli_example scan_examples[] = {
     {"sallyport scan --tools-json tools.json", "a table of what each tool can do"},
     {"sallyport scan --tools-json tools.json -o policy.yaml", "a policy to begin with"},
     {"sallyport scan -- npx -y some-server@1.2.3", "ask a server that is started for it"},
-    {"sallyport scan --no-network -- npx -y some-server@1.2.3", "the same, and it reaches nobody meanwhile"},
+    {"sallyport scan --no-network -- npx -y some-server@1.2.3",
+     "the same, without network access for the server"},
     {"sallyport scan --mcp-config .mcp.json", "all servers of a client at once"},
     {"sallyport scan --mcp-config .mcp.json --format intercept -o policies",
      "a policy for each of them, as policies/NAME.yaml"},

@@ -11,6 +11,8 @@ enum scan_format {
     FORMAT_SARIF,
     FORMAT_INTERCEPT,
     FORMAT_POLICYLAYER,
+    FORMAT_HTML,
+    FORMAT_MARKDOWN,
 };
 
 struct scan_options {

@@ -41,7 +41,7 @@ static void table_row(const struct risk_surveyed *tool, int width, bool colour, 
     buf_put_char(out, '\n');
 }
 
-static void table_findings(const struct risk_survey *s, struct buf *out) {
+static void table_findings(const struct risk_survey *s, struct arena *a, struct buf *out) {
     for (size_t i = 0; i < s->instructions.count; i++)
         buf_printf(out, "instructions: %s %s: %.*s\n", risk_detector_id(s->instructions.items[i].detector),
                    risk_detector_name(s->instructions.items[i].detector),
@@ -56,9 +56,22 @@ static void table_findings(const struct risk_survey *s, struct buf *out) {
         if (tool->pin.pin != RISK_PIN_OK)
             buf_printf(out, "%.*s\n", SLICE_FMT(tool->pin.reason));
     }
-    if (s->impostor.len)
-        buf_printf(out, "The package name is close to the known package %.*s: an impostor?\n",
-                   SLICE_FMT(s->impostor));
+    for (size_t i = 0; i < s->skill_count; i++) {
+        const struct risk_surveyed_skill *skill = &s->skills[i];
+        struct slice uri = glyph_printable(skill->uri, RISK_TOOL_NAME_MAX, a);
+        for (size_t k = 0; risk_findings_deny(&skill->findings) && k < skill->findings.count; k++)
+            buf_printf(out, "%.*s: %s %s in %.*s: %.*s\n", SLICE_FMT(uri),
+                       risk_detector_id(skill->findings.items[k].detector),
+                       risk_detector_name(skill->findings.items[k].detector),
+                       SLICE_FMT(skill->findings.items[k].where), SLICE_FMT(skill->findings.items[k].text));
+        if (skill->pin.pin != RISK_PIN_OK)
+            buf_printf(out, "%.*s\n", SLICE_FMT(skill->pin.reason));
+    }
+    if (s->impostor.of.len) {
+        struct slice text = risk_lookalike_text(&s->impostor, a);
+        buf_printf(out, "Package %.*s: %.*s%s\n", SLICE_FMT(s->in.package), SLICE_FMT(text),
+                   s->impostor.trusted ? "" : ": an impostor?");
+    }
 }
 
 static int by_tokens(const void *a, const void *b) {
@@ -101,5 +114,7 @@ void cli_scan_table(const struct risk_survey *s, bool colour, struct arena *a, s
                s->by_class[RISK_READ], s->by_class[RISK_WRITE] + s->by_class[RISK_EXECUTE],
                s->by_class[RISK_DESTRUCTIVE] + s->by_class[RISK_FINANCIAL]);
     table_prune(s, a, out);
-    table_findings(s, out);
+    if (s->skill_count)
+        buf_printf(out, "It also has %zu skill%s.\n", s->skill_count, s->skill_count == 1 ? "" : "s");
+    table_findings(s, a, out);
 }

@@ -8,6 +8,8 @@
 
 #include "base/mem.h"
 #include "io/file.h"
+#include "pages/render.h"
+#include "pages/server_page.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -106,6 +108,8 @@ static enum risk_dialect dialect_of(enum scan_format format) {
     return format == FORMAT_POLICYLAYER ? RISK_DIALECT_POLICYLAYER : RISK_DIALECT_INTERCEPT;
 }
 
+static bool is_page(enum scan_format format) { return format == FORMAT_HTML || format == FORMAT_MARKDOWN; }
+
 static void put_all_policies(struct cli_asking *asking, const struct risk_survey *surveys,
                              enum scan_format format, struct buf *out) {
     struct emit e;
@@ -142,6 +146,40 @@ void cli_scan_file_name(struct buf *path, const char *name) {
     }
 }
 
+/* ---- pages ---- */
+
+static void put_page(const struct cli_asked *a, const struct risk_survey *survey, enum scan_format format,
+                     struct arena *arena, struct buf *out) {
+    const struct settings_list *argv = &a->server->from->argv;
+    struct slice *words = arena_array(arena, struct slice, argv->count + 1);
+    struct subject subject;
+    struct sheet sheet;
+    for (size_t i = 0; i < argv->count; i++)
+        words[i] = slice_str(argv->items[i]);
+    subject_from_survey(survey, arena, &subject);
+    subject.command = risk_supply_mask(words, argv->count, arena);
+    subject.command_count = argv->count;
+    subject.url = slice_str(a->server->url);
+    sheet_init(&sheet, arena, "server");
+    server_page(&subject, &sheet);
+    struct render_options form = {.form = format == FORMAT_HTML ? RENDER_HTML : RENDER_MARKDOWN};
+    render_sheet(&sheet, &form, out);
+}
+
+static void put_pages(struct cli_asking *asking, const struct risk_survey *surveys, enum scan_format format,
+                      struct buf *out) {
+    for (size_t i = 0; i < asking->count; i++)
+        if (asking->asked[i].listed)
+            put_page(&asking->asked[i], &surveys[i], format, &asking->config.arena, out);
+}
+
+static const char *file_end(enum scan_format format) {
+    return format == FORMAT_POLICYLAYER ? ".json"
+           : format == FORMAT_HTML      ? ".html"
+           : format == FORMAT_MARKDOWN  ? ".md"
+                                        : ".yaml";
+}
+
 static int write_files(const struct scan_options *opt, struct cli_asking *asking,
                        const struct risk_survey *surveys, enum scan_format format) {
     struct err err = {0};
@@ -158,9 +196,12 @@ static int write_files(const struct scan_options *opt, struct cli_asking *asking
         buf_init(&path, CLI_PATH_MAX);
         buf_printf(&path, "%s/", opt->output);
         cli_scan_file_name(&path, a->server->name);
-        buf_put_str(&path, format == FORMAT_POLICYLAYER ? ".json" : ".yaml");
+        buf_put_str(&path, file_end(format));
         buf_put_char(&path, 0);
-        risk_survey_policy(&surveys[i], dialect_of(format), &a->list.arena, &policy);
+        if (is_page(format))
+            put_page(a, &surveys[i], format, &a->list.arena, &policy);
+        else
+            risk_survey_policy(&surveys[i], dialect_of(format), &a->list.arena, &policy);
         if (policy.full || path.full)
             err_set(&err, "the policy of `%s` or its path is too long", a->server->name);
         else if (io_file_write(path.ptr, buf_slice(&policy), &err) == 0)
@@ -178,7 +219,7 @@ int cli_scan_write(const struct scan_options *opt, struct cli_asking *asking,
     if (format == FORMAT_AUTO)
         format = opt->output && !asking->many ? FORMAT_INTERCEPT : FORMAT_TABLE;
     bool policies = format == FORMAT_INTERCEPT || format == FORMAT_POLICYLAYER;
-    if (policies && asking->many && opt->output)
+    if ((policies || is_page(format)) && asking->many && opt->output)
         return write_files(opt, asking, surveys, format);
     cleanup_buf struct buf out;
     buf_init(&out, RISK_POLICY_BYTES_MAX);
@@ -193,6 +234,8 @@ int cli_scan_write(const struct scan_options *opt, struct cli_asking *asking,
         put_all_json(asking, surveys, &out);
     else if (format == FORMAT_JSON)
         risk_survey_json(surveys, &first->list.arena, &out);
+    else if (is_page(format))
+        put_pages(asking, surveys, format, &out);
     else if (asking->many)
         put_all_policies(asking, surveys, format, &out);
     else

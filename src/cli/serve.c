@@ -1,5 +1,6 @@
 /* `sallyport serve`: many servers behind one gate. */
 #include "cli/command.h"
+#include "cli/handover.h"
 #include "cli/site.h"
 #include "front/gate.h"
 #include "front/settings.h"
@@ -37,7 +38,7 @@ static const struct cli_option serve_rows[] = {
      .help = "processes that share the port and the home, under a supervisor that restarts them; auto: one "
              "per processor, which is the default where other machines reach the gate"},
     {CLI_SWITCH(struct serve_options, no_auth), .name = "no-auth",
-     .help = "ask nobody for a grant; refused when other machines can reach the gate"},
+     .help = "accept clients without a grant; refused when other machines can reach the gate"},
     {CLI_SWITCH(struct serve_options, schema), .name = "schema",
      .help = "print the JSON Schema of the settings and end"},
     {0},
@@ -99,8 +100,9 @@ static int serve_run(const void *options, const struct cli_rest *rest) {
         return cli_fail(CLI_CONFIG, &err);
     }
     if (getenv(SUPERVISOR_TRIAL)) {
+        const int fits = cli_handover_check(&config, settings, &err);
         settings_free(settings);
-        return CLI_OK;
+        return fits < 0 ? cli_fail(CLI_CONFIG, &err) : CLI_OK;
     }
     if ((workers ? supervisor_run(&config, workers, &status, &err) : gate_run(&config, &status, &err)) < 0)
         return cli_fail((enum cli_exit)status, &err);

@@ -1,9 +1,29 @@
 #include "cli/site.h"
 
 #include "admin/admin.h"
+#include "base/mem.h"
 #include "front/settings.h"
 
 #include <stdio.h>
+
+/* Identity providers at which people sign in to the console. */
+static void set_providers(struct admin *admin, const struct settings *s) {
+    size_t count = 0;
+    struct admin_provider *items = mem_zalloc((s->auth.issuer_count + 1) * sizeof(*items));
+    for (size_t i = 0; i < s->auth.issuer_count; i++) {
+        const struct settings_issuer *x = &s->auth.issuers[i];
+        if (x->console.client_id)
+            items[count++] = (struct admin_provider){.issuer = x->issuer,
+                                                     .client_id = x->console.client_id,
+                                                     .client_secret = x->console.client_secret,
+                                                     .scopes = x->console.scopes.items,
+                                                     .scope_count = x->console.scopes.count,
+                                                     .session_ms = x->console.session_ms,
+                                                     .sign_out = x->console.sign_out};
+    }
+    admin_set_providers(admin, s->public_url ? s->public_url : s->auth.resource, items, count);
+    free(items);
+}
 
 static const struct web_site *site_open(void *ctx, struct core *core, const struct gate_config *config,
                                         uint16_t port) {
@@ -11,6 +31,8 @@ static const struct web_site *site_open(void *ctx, struct core *core, const stru
     struct admin_config admin = {
         .core = core, .home = config->home, .callback_secret = config->approvals_secret};
     site->admin = admin_new(&admin);
+    if (config->settings && !config->no_auth)
+        set_providers(site->admin, config->settings);
     cli_gate_page_open(&site->page, core, config->home, config->bind, port);
     if (site->opened) {
         char origin[SETTINGS_HOST_MAX + 32];
@@ -20,9 +42,10 @@ static const struct web_site *site_open(void *ctx, struct core *core, const stru
     return admin_site(site->admin);
 }
 
-static void site_set_secret(void *ctx, const char *callback_secret) {
+static void site_follow(void *ctx, const struct settings *fresh) {
     struct cli_site *site = ctx;
-    admin_set_secret(site->admin, callback_secret);
+    admin_set_secret(site->admin, fresh->approvals.secret);
+    set_providers(site->admin, fresh);
 }
 
 static void site_close(void *ctx) {
@@ -34,6 +57,6 @@ static void site_close(void *ctx) {
 
 void cli_site_add(struct cli_site *site, struct gate_config *config) {
     *site = (struct cli_site){0};
-    config->site = (struct gate_site){
-        .open = site_open, .set_secret = site_set_secret, .close = site_close, .ctx = site};
+    config->site =
+        (struct gate_site){.open = site_open, .follow = site_follow, .close = site_close, .ctx = site};
 }

@@ -7,7 +7,7 @@
 struct cli_site {
     struct admin *admin;
     struct cli_gate_page page;
-    /* Told once the gate listens; NULL: nobody is. */
+    /* Called once the gate listens; may be NULL. */
     void (*opened)(struct cli_site *site, const char *home, const char *origin);
     bool print_only; /* for `opened` */
 };

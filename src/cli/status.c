@@ -185,7 +185,8 @@ static void text_gate(void *ctx, const struct tape *t) {
                SLICE_FMT(tape_raw(t, tape_get_str(t, 0, "sessions"))));
     static const char *const notes[][2] = {{"restart_needed_for", "needs a new start for"},
                                            {"settings_fault", "the newest settings are not in force"},
-                                           {"audit_fault", "the audit log cannot be written"}};
+                                           {"audit_fault", "the audit log cannot be written"},
+                                           {"audit_ship_fault", "the audit log waits to be shipped"}};
     for (size_t i = 0; i < ARRAY_LEN(notes); i++) {
         uint32_t note = tape_get_str(t, 0, notes[i][0]);
         if (note)

@@ -34,14 +34,18 @@ int cli_toollist_parse(struct cli_toollist *list, const char *name, struct err *
         uint32_t result = tape_get_str(t, 0, "result");
         root = result && tape_is(t, result, TAPE_OBJECT) ? result : 0;
         list->tools = tape_get_str(t, root, "tools");
+        list->skills = tape_get_str(t, root, "skills");
         list->package = text_at(list, tape_get_str(t, root, "package"));
+        risk_registry_from(text_at(list, tape_get_str(t, root, "registry")), &list->registry);
         list->version = text_at(list, tape_get_str(t, root, "version"));
         list->instructions = text_at(list, tape_get_str(t, root, "instructions"));
         list->server = text_at(list, tape_path(t, root, "serverInfo", "name", NULL));
     }
     bool array = tape_is(t, 0, TAPE_ARRAY);
     if (!array && (!list->tools || !tape_is(t, list->tools, TAPE_ARRAY)))
-        return err_set(err, "no list of tools: want an array, or an object with an array `tools`");
+        return err_set(err, "no list of tools: must be an array, or an object with an array `tools`");
+    if (list->skills && !tape_is(t, list->skills, TAPE_ARRAY))
+        return err_set(err, "`skills` must be an array");
     if (list->package.len)
         list->server = list->package;
     if (!list->server.len)

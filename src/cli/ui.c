@@ -149,7 +149,7 @@ const struct cli_command cli_ui = {
               "command, and "
               "opens it where there is a screen. At a terminal the link has every role; without one, where "
               "an agent may "
-              "have run this command, it can only look. Where no gate of this home listens on HTTP, serves a "
+              "have run this command, it can only read. Where no gate of this home listens on HTTP, serves a "
               "console "
               "over the home itself: the log, approvals, grants and the kill switch.",
     .options = ui_rows,

@@ -37,6 +37,7 @@ struct wrap_options {
     const char *state_prefix;
     int state_fail_mode;
     int audit_args;
+    int audit_hash;
     bool audit_durable;
     uint64_t audit_keep_ms;
     int audit_on_full;
@@ -64,6 +65,7 @@ static const char *const poison_names[] = {
     [GUARD_OFF] = "off",   [GUARD_FLAG] = "flag", [GUARD_STRIP] = "strip",
     [GUARD_HIDE] = "hide", [GUARD_DENY] = "deny", NULL};
 
+static const char *const audit_hash_names[] = {"always", "needed", NULL};
 static const char *const audit_args_names[] = {
     [AUDIT_ARGS_KEYS] = "keys", [AUDIT_ARGS_TOKENIZED] = "tokenized", [AUDIT_ARGS_FULL] = "full", NULL};
 
@@ -102,7 +104,7 @@ static const struct cli_option wrap_rows[] = {
     {CLI_CHOICE(struct wrap_options, transport), .name = "transport", .choices = transport_names,
      .fallback = "stdio", .help = "how clients reach the gate"},
     {CLI_TEXT(struct wrap_options, upstream), .name = "upstream", .argument = "URL",
-     .help = "the MCP server to guard, when it speaks HTTP"},
+     .help = "the MCP server to guard, over HTTP"},
     {CLI_LIST(struct wrap_options, headers), .name = "header", .argument = "NAME: VALUE",
      .help = "a header for every request to the upstream server"},
     {CLI_LIST(struct wrap_options, header_env), .name = "header-env", .argument = "NAME: [PREFIX ]VARIABLE",
@@ -140,6 +142,10 @@ static const struct cli_option wrap_rows[] = {
     {CLI_CHOICE(struct wrap_options, audit_args), .name = "audit-args", .choices = audit_args_names,
      .fallback = "keys",
      .help = "what the audit log keeps of arguments: their names, all of them, or all with values as tokens"},
+    {CLI_CHOICE(struct wrap_options, audit_hash), .name = "audit-hash", .choices = audit_hash_names,
+     .fallback = "always",
+     .help =
+         "whose arguments are hashed for the audit log: of all calls, or of those that a person approves"},
     {CLI_SWITCH(struct wrap_options, audit_durable), .name = "audit-durable",
      .help = "make a call only when its record is safely on disk"},
     {CLI_DURATION(struct wrap_options, audit_keep_ms), .name = "audit-keep", .argument = "TIME",
@@ -151,8 +157,8 @@ static const struct cli_option wrap_rows[] = {
      .fallback = "8h", .help = "how long an identity keeps the flow labels that its calls gather"},
     {CLI_CHOICE(struct wrap_options, approvals), .name = "approvals", .choices = approvals_names,
      .fallback = "auto",
-     .help = "how a person is reached: auto asks at the client where it can, else the agent tries again; "
-             "hold lets the call wait"},
+     .help = "how a person is asked: auto asks at the client if it can, else the agent retries the call; "
+             "hold keeps the call waiting"},
     {CLI_CHOICE(struct wrap_options, elicitation), .name = "elicitation", .choices = elicitation_names,
      .fallback = "auto",
      .help = "does a person sit at the client, so that its answer to an approval question counts? auto: on "
@@ -170,10 +176,10 @@ static const struct cli_option wrap_rows[] = {
     {CLI_DURATION(struct wrap_options, pii_keep_ms), .name = "pii-keep", .argument = "TIME",
      .fallback = "30d", .help = "how long the value behind a token is kept"},
     {CLI_TEXT(struct wrap_options, pii_rules), .name = "pii-rules", .argument = "FILE",
-     .help = "modes by server, tool, kind and grant; who may have values back; kinds of your own"},
+     .help = "modes by server, tool, kind and grant; which servers may receive values; custom kinds"},
     {CLI_TEXT(struct wrap_options, approval_webhook), .name = "approval-webhook", .argument = "URL",
-     .help = "told of each call that waits for approval, by a signed POST; with --transport http or sse it "
-             "can answer at /api/v1/approvals/callback"},
+     .help = "URL that gets a signed POST for each call that waits for approval; with --transport http or "
+             "sse it can answer at /api/v1/approvals/callback"},
     {CLI_TEXT(struct wrap_options, approval_secret_file), .name = "approval-secret-file", .argument = "FILE",
      .help = "holds the secret that signs webhooks and callbacks"},
     {CLI_TEXT(struct wrap_options, otlp), .name = "otlp", .argument = "URL",
@@ -197,7 +203,8 @@ static int wrap_check(const struct wrap_options *opt, const struct cli_rest *res
         if (!strchr(opt->headers.items[i], ':'))
             return err_set(err, "--header `%s`: write it as `Name: value`", opt->headers.items[i]);
     if (opt->approval_webhook && !opt->approval_secret_file)
-        return err_set(err, "--approval-webhook needs --approval-secret-file: nobody could tell who sent it");
+        return err_set(err, "--approval-webhook needs --approval-secret-file: without it the receiver cannot "
+                            "authenticate the message");
     return 0;
 }
 
@@ -269,6 +276,7 @@ static int wrap_run(const void *options, const struct cli_rest *rest) {
         .state_prefix = opt->state_prefix,
         .state_fail_open = opt->state_fail_mode == FAIL_OPEN,
         .audit_args = (enum audit_args_mode)opt->audit_args,
+        .audit_hash_needed = opt->audit_hash != 0,
         .audit_durable = opt->audit_durable,
         .audit_keep_ms = opt->audit_keep_ms,
         .audit_pass = opt->audit_on_full == FULL_PASS,
@@ -309,7 +317,7 @@ static const char *const wrap_synopses[] = {
 
 static const struct cli_example wrap_examples[] = {
     {"sallyport -c policy.yaml -- npx -y @modelcontextprotocol/server-filesystem /srv/data",
-     "guard a server that speaks on stdio; clients start this line instead of the server"},
+     "guard a stdio server; clients start this line instead of the server"},
     {"sallyport -c policy.yaml --transport http --port 8640 -- python3 server.py",
      "the same server, reached over HTTP"},
     {"sallyport -c policy.yaml --upstream https://example.com/mcp --header \"Authorization: Bearer KEY\"",
@@ -320,10 +328,9 @@ static const struct cli_example wrap_examples[] = {
 const struct cli_command cli_wrap = {
     .name = "",
     .summary = "put the gate in front of one MCP server",
-    .detail =
-        "Starts the server (or connects to it), and lets a client talk to it as far as the policy allows. "
-        "On stdio, stdin and stdout carry the protocol and nothing else; everything for people goes to "
-        "stderr. Signals reach the server, and its exit status becomes that of the gate.",
+    .detail = "Starts the server (or connects to it), and forwards what the policy allows. "
+              "On stdio, stdin and stdout carry the protocol and nothing else; everything for people goes to "
+              "stderr. Signals reach the server, and its exit status becomes that of the gate.",
     .synopses = wrap_synopses,
     .options = wrap_rows,
     .options_size = sizeof(struct wrap_options),

@@ -413,7 +413,7 @@ enum jwt_fault jwt_judge(const struct jwt *jwt, const struct jwt_rules *rules, u
         meant |= claim_names(jwt, "aud", slice_str(rules->audiences[i]));
     if (!meant)
         return JWT_AUDIENCE;
-    if (now >= exp + skew)
+    if (now >= exp + skew && !rules->ended)
         return JWT_EXPIRED;
     if ((has_nbf && now + skew < nbf) || (has_iat && now + skew < iat))
         return JWT_EARLY;

@@ -56,6 +56,7 @@ struct jwt_rules {
     const char *const *audiences; /* one of them has to be there */
     size_t audience_count;
     uint64_t skew_s;
+    bool ended; /* also one whose time is over: the session that it began outlives it */
 };
 /* *ret_expires_s: when it ends, the skew included. */
 enum jwt_fault jwt_judge(const struct jwt *jwt, const struct jwt_rules *rules, uint64_t now_s,

@@ -13,7 +13,7 @@
  * such file: then *ret_missing is true. ret_stat may be NULL. */
 int crypto_keyfile_read(const char *path, struct buf *ret_bytes, struct stat *ret_stat, bool *ret_missing,
                         struct err *err);
-/* Creates the file with mode 0600, and its directory, at once or not at all. If another process creates it
+/* Creates the file with mode 0600, and its directory, atomically. If another process creates it
  * first, that one stays and the call succeeds: read the file afterwards. */
 int crypto_keyfile_create(const char *path, struct slice bytes, struct err *err);
 /* A key of `len` bytes and nothing else; random, and created, when there is no such file. */

@@ -174,6 +174,15 @@ int crypto_signer_read_public(const char *public_path, struct crypto_signer **re
     return 0;
 }
 
+int crypto_signer_of_public(const unsigned char key[CRYPTO_SIGNATURE_KEY], struct crypto_signer **ret_signer,
+                            struct err *err) {
+    EVP_PKEY *pkey = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, key, CRYPTO_SIGNATURE_KEY);
+    if (!pkey)
+        return err_set(err, "not a public Ed25519 key");
+    *ret_signer = signer_new(pkey);
+    return 0;
+}
+
 void crypto_signer_free(struct crypto_signer *s) {
     if (!s)
         return;
@@ -196,6 +205,15 @@ bool crypto_verify(const struct crypto_signer *s, struct slice text,
     CHECK(ctx && EVP_DigestVerifyInit(ctx, NULL, NULL, NULL, s->pkey) == 1);
     bool good = EVP_DigestVerify(ctx, sign, CRYPTO_SIGNATURE, (const unsigned char *)text.ptr, text.len) == 1;
     EVP_MD_CTX_free(ctx);
+    return good;
+}
+
+bool crypto_verify_with(const unsigned char key[CRYPTO_SIGNATURE_KEY], struct slice text,
+                        const unsigned char sign[CRYPTO_SIGNATURE]) {
+    struct crypto_signer signer = {
+        EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, key, CRYPTO_SIGNATURE_KEY)};
+    bool good = signer.pkey && crypto_verify(&signer, text, sign);
+    EVP_PKEY_free(signer.pkey);
     return good;
 }
 

@@ -24,9 +24,15 @@ int crypto_signer_load(const char *path, const char *public_path, struct crypto_
 int crypto_signer_check(const char *path, const char *public_path, struct err *err);
 /* The public half alone, from a PEM file: it verifies but does not sign. */
 int crypto_signer_read_public(const char *public_path, struct crypto_signer **ret_signer, struct err *err);
+/* From its 32 bytes. */
+int crypto_signer_of_public(const unsigned char key[CRYPTO_SIGNATURE_KEY], struct crypto_signer **ret_signer,
+                            struct err *err);
 void crypto_signer_free(struct crypto_signer *s); /* NULL is fine */
 
 void crypto_sign(const struct crypto_signer *s, struct slice text, unsigned char ret_sign[CRYPTO_SIGNATURE]);
 bool crypto_verify(const struct crypto_signer *s, struct slice text,
                    const unsigned char sign[CRYPTO_SIGNATURE]);
+/* By the 32 bytes of a public key. */
+bool crypto_verify_with(const unsigned char key[CRYPTO_SIGNATURE_KEY], struct slice text,
+                        const unsigned char sign[CRYPTO_SIGNATURE]);
 void crypto_signer_public(const struct crypto_signer *s, unsigned char ret_key[CRYPTO_SIGNATURE_KEY]);

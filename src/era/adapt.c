@@ -24,7 +24,7 @@ static const char *const legacy_versions[] = {"2024-10-07", "2024-11-05", "2025-
 
 /* ---- a legacy client, a modern server ---- */
 
-/* What the client said of itself in initialize, as every request repeats it. */
+/* The client's description from initialize, as every modern request repeats it. */
 static void read_client(struct session *s) {
     if (s->client_meta.len)
         return;
@@ -32,7 +32,7 @@ static void read_client(struct session *s) {
     cleanup_arena struct arena a;
     tape_init(&t);
     arena_init(&a);
-    /* Legacy servers speak up without being asked to. */
+    /* Legacy servers send log messages by default. */
     struct translate_client client = {.capabilities = SLICE("{}"),
                                       .log_level = slice_str(s->log_level[0] ? s->log_level : "info")};
     struct translate_client with_tasks = client;
@@ -100,7 +100,7 @@ static enum call_next forward_up(struct call *c) {
         listen_refresh(c->channel);
         return CALL_FAIL;
     }
-    /* What it would say with a notification the modern era says otherwise, or not at all. */
+    /* Legacy notifications have another form in the modern era, or none. */
     if (!c->request->rpc.id)
         return CALL_FAIL;
     if (slice_is(c->method, "logging/setLevel"))
@@ -138,7 +138,7 @@ static enum call_next answer_discover(struct call *c) {
                                    : (struct slice){0};
     tape_free(&t);
     if (!description.len)
-        return answer_refuse(c, RPC_INTERNAL, 502, "the server has not said what it is");
+        return answer_refuse(c, RPC_INTERNAL, 502, "the server has not described itself");
     return answer_result(c, clean_description_text(c, description));
 }
 
@@ -197,7 +197,7 @@ static enum call_next translate_error(struct call *c, struct splice *text) {
     return CALL_NEXT;
 }
 
-/* Many servers look at what the client has declared before they ask. It then says so in a text of its own. */
+/* Many servers check the declared capabilities before they ask, and refuse with a text of their own. */
 static uint32_t refused_bit(struct call *c) {
     const struct msg *m = c->response;
     uint32_t content = m->rpc.kind == RPC_RESULT ? tape_get_str(&m->tape, m->rpc.body, "content") : 0;
@@ -211,7 +211,7 @@ static uint32_t refused_bit(struct call *c) {
     return translate_lacking_bit(tape_text(&m->tape, text, &c->arena)) & ~c->client_bits;
 }
 
-/* The call failed because the client could not be asked: the modern era has a word for that. */
+/* The call failed because the client could not be asked: the modern era has an error code for that. */
 static uint32_t lacks_capability(struct call *c) {
     const struct msg *m = c->response;
     uint32_t flag = m->rpc.kind == RPC_RESULT ? tape_get_str(&m->tape, m->rpc.body, "isError") : 0;
@@ -226,8 +226,8 @@ static int64_t error_code(const struct msg *m) {
     return node && tape_int(&m->tape, node, &code) ? code : 0;
 }
 
-/* What a modern client does about a refusal that has nothing to do with the call itself: the
- * headers were made from a list of tools that has changed, or a version was not taken that is. Once. */
+/* Retries as a modern client does after a refusal that is not about the call itself: the headers came from an
+ * outdated list of tools, or the server supports another version. Once. */
 enum call_next adapt_retry(struct call *c) {
     const struct msg *m = c->response;
     int64_t code = error_code(m);
@@ -268,7 +268,7 @@ enum call_next adapt_answer(struct call *c) {
     return translate_result_down(text, &m->tape, m->rpc.body, c->method) ? CALL_NEXT : bad_answer(c);
 }
 
-/* ---- what legacy servers say on their own account ---- */
+/* ---- messages that legacy servers send on their own ---- */
 
 /* Log lines go to the call on whose stream they came; on pipes, to the only one under way. */
 static struct call *log_reader(struct channel *ch, struct call *call) {

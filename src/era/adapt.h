@@ -1,21 +1,21 @@
-/* A client of one era and a server of the other. When the eras differ the gate is itself the client of the
- * server and itself the server of the client; call.c asks here at FORWARD and FILTER, session.c for what
- * servers say on their own account. Calls whose link speaks the client's own era never come here. */
+/* A client of one era and a server of the other. Then the gate is itself the client of the server and the
+ * server of the client: FORWARD, FILTER and messages that servers send on their own pass through here. Calls
+ * whose link uses the client's era do not. */
 #pragma once
 
 #include "call/call.h"
 
 /* FORWARD, once the channel is known: CALL_NEXT when the message is to be sent. A message that the gate
- * answers itself has its answer and fails (skips to SETTLE). */
+ * answers itself has its answer set and skips to SETTLE (CALL_FAIL). */
 enum call_next adapt_forward(struct call *c);
-/* The message in the words of the channel's era. */
+/* The message, translated to the channel's era. */
 bool adapt_request_text(struct call *c, struct splice *text);
 
-/* Passes of FILTER. A refusal that is met by sending the call once more: */
+/* Passes of FILTER. Resends a call after a refusal that allows it: */
 enum call_next adapt_retry(struct call *c);
-/* The answer in the words of the client's era; its id has been put right before. */
+/* The answer, translated to the client's era; its id is already the client's. */
 enum call_next adapt_answer(struct call *c);
 
-/* A notification of a legacy server that a modern client is behind. */
+/* A notification of a legacy server for a modern client. */
 void adapt_notification(struct channel *ch, struct call *call, struct msg *m, struct slice method,
                         struct arena *a);

@@ -60,7 +60,7 @@ static enum call_next mirror_arguments(struct call *c) {
     return CALL_NEXT;
 }
 
-/* A large call that is on its way takes no memory here while it is being worked on. */
+/* Frees a large request once it has been sent. */
 static void forget_bytes(struct call *c) {
     call_release_request(c);
     c->tries = CALL_TRIES_MAX;
@@ -81,7 +81,7 @@ enum call_next forward_step(struct call *c) {
     c->cross_era = c->modern != channel_is_modern(ch);
     struct link *link = ch->link;
     if (c->subcall && c->kind == CALL_INITIALIZE) {
-        /* The gate initialises servers itself; this call only waits for that. */
+        /* The gate initialises servers itself; this call only waits until that is done. */
         if (channel_is_modern(ch) && !channel_describe(ch, c))
             return CALL_WAIT;
         answer_set(c, SLICE("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}"));
@@ -92,8 +92,8 @@ enum call_next forward_step(struct call *c) {
         if (next != CALL_NEXT)
             return next;
     }
-    /* A client that can be held back by pipes that are full is; others wait here until the server takes more.
-     */
+    /* A client whose front can pause it is not queued here: it is paused while the pipe is full. Others wait
+     * until the server reads more. */
     bool hold = c->session->front->hold && !link->is_http;
     if (link_busy(link) && !hold) {
         channel_wait(c->channel, c);

@@ -20,7 +20,7 @@ struct question {
     bool elicits;
 };
 
-/* A task shows a question until it has noticed the answer. */
+/* A task repeats a question until it has processed the answer. */
 struct told {
     struct told *next;
     struct slice key; /* raw */

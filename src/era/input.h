@@ -1,6 +1,6 @@
-/* Questions in an answer (`input_required`), which is how modern servers ask. A client of that
- * era gets them as they are, once they have been decided on; a legacy one is asked each of them by a
- * request, and the call is repeated with what it said. */
+/* Questions in an answer (`input_required`), which is how modern servers ask. A client of that era gets them
+ * as they are, once they have been decided on; a legacy client gets each of them as a request, and the call
+ * is repeated with its answers. */
 #pragma once
 
 #include "call/call.h"

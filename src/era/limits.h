@@ -9,7 +9,7 @@
 #define TASK_MAX 256               /* tasks of servers of the other era, a session */
 #define TASK_MS 3600000            /* one that no client asked about for so long is dropped */
 #define TASK_BYTES_MAX (64u << 20) /* of results that are kept for a session's tasks */
-#define TASK_POLL_MS 1000          /* between two looks at a task whose server does not say how often */
+#define TASK_POLL_MS 1000          /* between two polls of a task whose server names no interval */
 #define TASK_POLL_MIN_MS 50
 #define TASK_POLL_MAX_MS 30000
 #define PARK_GATHER_MS 20              /* questions that come together are asked together */

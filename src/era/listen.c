@@ -33,7 +33,7 @@ struct call_listen {
     struct slice *uris;
     size_t pending; /* subscriptions that the server has not answered yet */
     bool failed;    /* it cannot any more */
-    bool open;      /* the client knows what it will hear */
+    bool open;      /* the subscription is acknowledged to the client */
 };
 
 static void note_over(struct note *n) {
@@ -95,7 +95,8 @@ enum call_next listen_log_level(struct call *c) {
     c->log_rank = translate_log_rank(level);
     if (c->log_rank < 0 || !(ch->server_bits & TRANSLATE_LOGGING))
         return CALL_NEXT;
-    /* The server speaks as much as the most curious wants to hear; the others get less of it. */
+    /* The server is set to the most verbose level that any client asked for; lines are filtered for the
+     * others. */
     if (ch->log_rank < 0 || c->log_rank < ch->log_rank) {
         struct slice members = arena_printf(&c->arena, "\"level\":\"%.*s\"", SLICE_FMT(level));
         ch->log_rank = c->log_rank;
@@ -239,12 +240,11 @@ enum call_next listen_start(struct call *c) {
         subscribe_all(c);
     }
     if (l->failed) {
-        answer_error(c, RPC_INTERNAL, 502, "the server cannot be asked to tell of changes");
+        answer_error(c, RPC_INTERNAL, 502, "the server cannot be asked for notifications of changes");
         return CALL_FAIL;
     }
-    /* Nothing is promised before the server has agreed. Its stream was asked for when the link began; whether
-     * that is there cannot be told, because some servers say nothing on it before they have something to say.
-     */
+    /* The subscription is acknowledged only after the server has agreed. Whether the server's own stream is
+     * open cannot be known: some servers send nothing on it before the first event. */
     if (l->pending) {
         channel_wait(c->channel, c);
         return CALL_WAIT;
@@ -493,11 +493,11 @@ enum call_next listen_subscribe(struct call *c, bool on) {
     }
     if (ch->listen)
         return CALL_NEXT;
-    answer_error(c, RPC_INTERNAL, 0, "the server does not tell of changes");
+    answer_error(c, RPC_INTERNAL, 0, "the server sends no notifications of changes");
     return CALL_FAIL;
 }
 
-/* ---- what the client asked a legacy server for ---- */
+/* ---- what the client has requested from a legacy server ---- */
 
 void listen_keep_level(struct call *c) {
     struct session *s = c->session;

@@ -1,7 +1,6 @@
-/* Changes of lists and resources across the eras. A modern client listens by a request that stays
- * open; a legacy server is subscribed to for it. A legacy client has its subscriptions
- * gathered in one such request to a modern server. Log levels, too, are wishes that travel by
- * themselves in the legacy era only. */
+/* Changes of lists and resources across the eras. A modern client subscribes by a request that stays open;
+ * the gate subscribes to the legacy server for it. The subscriptions of a legacy client are combined into one
+ * such request to a modern server. Log levels are separate requests in the legacy era only. */
 #pragma once
 
 #include "call/call.h"
@@ -9,24 +8,24 @@
 
 /* subscriptions/listen for a legacy server. */
 enum call_next listen_start(struct call *c);
-/* A notification of such a server: to everybody who listens for it. */
+/* A notification of such a server: delivered to every subscriber. */
 void listen_deliver(struct channel *ch, struct msg *m, struct slice method, struct arena *a);
 void listen_leave(struct call *c); /* the call is over */
 
 /* resources/subscribe and unsubscribe for a modern server. */
 enum call_next listen_subscribe(struct call *c, bool on);
-/* One request for all that the session wants to hear of, if there is anything and the link is ready. */
+/* One request for all subscriptions of the session, if there are any and the link is ready. */
 void listen_refresh(struct channel *ch);
 void listen_link_over(struct channel *ch);
 
-/* The level that the call asks for reaches the server first. CALL_NEXT: it has. */
+/* Sends the level that the call asks for to the server first. CALL_NEXT: it is set. */
 enum call_next listen_log_level(struct call *c);
 
-/* A legacy server has agreed: the process that takes its place is asked the same. */
+/* A legacy server has agreed: after a restart the same is requested again. */
 void listen_keep_level(struct call *c);
 void listen_keep_subscription(struct call *c, bool on);
 
 /* A subscription gets its last answer. */
 void listen_finish(struct call *c);
-/* The gate is about to end: so do all of them. */
+/* The gate is about to end: ends all subscriptions. */
 void listen_finish_all(struct core *core);

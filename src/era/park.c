@@ -25,7 +25,7 @@ struct park_question {
     char hash[SHA_HEX + 1]; /* of method and params */
 };
 
-/* What was answered before; a node that makes the call anew can say it again. */
+/* Earlier answers of the client; a node that repeats the call can give them again. */
 struct park_answer {
     struct list node;
     char hash[SHA_HEX + 1];
@@ -141,8 +141,8 @@ static void on_failed(struct own_request *own, const char *why) {
 static bool add_question(struct park *p, struct channel *ch, const struct msg *m, struct slice method);
 static size_t question_count(const struct park *p);
 
-/* What the server says while the client is being asked: another question, or nothing that can be delivered.
- */
+/* A message of the server while the client is being asked: another question, or nothing that can be
+ * delivered. */
 static void on_message(struct own_request *own, struct msg *m) {
     struct park *p = container_of(own, struct park, own);
     struct arena a;
@@ -182,7 +182,7 @@ static void hash_text(struct slice text, char hex[SHA_HEX + 1]) {
     hex[SHA_HEX] = '\0';
 }
 
-/* Method, server, name and arguments: a state is good for the call that it was made for. */
+/* A hash of method, server, name and arguments: a state is valid only for the call that it was made for. */
 static void hash_subject(struct call *c, char hex[SHA_HEX + 1]) {
     const struct msg *m = c->request;
     uint32_t args = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "arguments") : 0;
@@ -276,11 +276,12 @@ static void on_expired(struct io_timer *timer) {
     struct park *p = container_of(timer, struct park, timer);
     struct channel *ch = p->ch;
     if (ch && ch->link && p->req.id)
-        channel_cancel(ch, p->req.id, SLICE("nobody answered"));
+        channel_cancel(ch, p->req.id, SLICE("no answer in time"));
     park_free(p);
 }
 
-/* Everything that the server asks at once has come: the client is told, the request waits. */
+/* All questions that the server asks together have arrived: the client gets them, and the request is
+ * parked. */
 static void on_gathered(struct io_timer *timer) {
     struct park *p = container_of(timer, struct park, timer);
     struct call *c = p->call;
@@ -315,19 +316,20 @@ static void keep_answer(struct park *p, const char *hash, struct slice json) {
     list_push(&p->answers, &said->node);
 }
 
-/* False: it holds what the client must not see, and the server's question was refused. */
+/* False: the client must not see its content, and the question was refused. */
 static bool add_question(struct park *p, struct channel *ch, const struct msg *m, struct slice method) {
     cleanup_arena struct arena a;
     arena_init(&a);
     struct slice id = tape_raw(&m->tape, m->rpc.id);
     struct slice said, shown;
     if (!question_words(ch, &m->tape, m->rpc.params, &a, &said, &shown)) {
-        channel_refuse(ch, id, RPC_INVALID_REQUEST, "the question holds what the client must not see");
+        channel_refuse(ch, id, RPC_INVALID_REQUEST,
+                       "the question contains data that the client must not see");
         return false;
     }
     struct park_question *q = mem_zalloc(sizeof(*q));
     question_init(&q->asked, ++p->last, id, method, shown);
-    /* of what the server said: tokens may be others on another node */
+    /* a hash of the server's text: tokens may differ on another node */
     hash_text(arena_printf(&a, "%.*s\n%.*s", SLICE_FMT(method), SLICE_FMT(said)), q->hash);
     list_push(&p->questions, &q->asked.node);
     return true;
@@ -340,7 +342,7 @@ static size_t question_count(const struct park *p) {
     return n;
 }
 
-/* The call that a question belongs to which came on no call's stream: the only one that can be asked. */
+/* The call for a question that came on no call's stream: the only one that can be asked. */
 static struct call *only_asker(const struct channel *ch) {
     struct call *only = NULL;
     uint32_t at = 0;
@@ -481,7 +483,8 @@ static uint32_t find_response(const struct msg *m, struct slice key) {
     return node && tape_is(&m->tape, node, TAPE_OBJECT) ? node : 0;
 }
 
-/* The answers go to the server, the request is this call's; what was not answered is asked again. */
+/* Sends the answers to the server and attaches the request to this call; unanswered questions are asked
+ * again. */
 static enum call_next take_over(struct call *c, struct park *p) {
     struct channel *ch = p->ch;
     io_timer_stop(park_loop(p), &p->timer);
@@ -502,7 +505,7 @@ static enum call_next take_over(struct call *c, struct park *p) {
         return CALL_NEXT;
     }
     if (!p->req.id)
-        return refuse(c, "the call that this requestState belongs to is over");
+        return refuse(c, "the call of this requestState has ended");
     link_move(&p->req, &c->req, c);
     bool open = false;
     LIST_FOR_SAFE (n, next, &p->questions) {
@@ -531,7 +534,8 @@ static void keep_for_replay(struct call *c, struct slice hash, struct slice json
     list_push(&c->answers->list, &said->node);
 }
 
-/* Parked elsewhere, or before a restart: the call is made anew, and what was answered is answered again. */
+/* Parked on another node, or before a restart: the call is repeated, and the earlier answers are given
+ * again. */
 static void replay(struct call *c, const struct tape *t) {
     uint32_t asked = tape_get_str(t, 0, "asked"), answered = tape_get_str(t, 0, "answered");
     c->answers = arena_new(&c->arena, struct park_answers);
@@ -574,7 +578,7 @@ static bool resume(struct call *c, const struct tape *t, enum call_next *ret_nex
     }
     struct park *p = slots_get(&core->parks->slots, (uint64_t)number);
     if (!p || p->session != c->session || p->call || !p->ch)
-        *ret_next = refuse(c, "the call that this requestState belongs to is over");
+        *ret_next = refuse(c, "the call of this requestState has ended");
     else
         *ret_next = take_over(c, p);
     return true;

@@ -24,7 +24,7 @@ bool park_resume(struct call *c, enum call_next *ret_next);
 bool park_urls(struct call *c);
 /* The server takes a question back. */
 void park_take_back(struct channel *ch, struct slice server_id);
-/* Does the message bring back a requestState of this owner, and which process waits for it? */
+/* Does the message contain a requestState of this owner, and which process has the parked request? */
 #define PARK_NODE 17
 bool park_owner(const struct core *core, struct slice owner, const struct msg *m, struct arena *a,
                 char ret_node[PARK_NODE]);

@@ -15,8 +15,8 @@ struct server_question {
     char *params; /* JSON in the words of the modern era */
 };
 
-/* A server's words as the client gets them: in its own era, and without what it must not see. False: there is
- * something that keeps the whole back. *ret_said is what the server said, for comparing. */
+/* A server's text as the client gets it: in the client's era, redacted. False: the text must be withheld.
+ * *ret_said is the server's original, for comparison. */
 bool question_words(struct channel *ch, const struct tape *t, uint32_t params, struct arena *a,
                     struct slice *ret_said, struct slice *ret_shown);
 void question_init(struct server_question *q, uint32_t number, struct slice server_id, struct slice method,

@@ -20,7 +20,7 @@ struct request_state {
     unsigned char keys[REQUEST_STATE_KEYS_MAX][CRYPTO_SEAL_KEY];
     size_t count;
     struct stat seen;    /* of the file that they were read from */
-    struct stat refused; /* of one that was no good */
+    struct stat refused; /* of a file that was invalid */
 };
 
 /* ---- the keys ---- */
@@ -76,7 +76,7 @@ void request_state_free(struct core *core) {
 
 uint64_t request_state_ms(const struct core *core) { return core->request_state->keep_ms; }
 
-/* Other keys may have been put there since; while those are no good, the ones we have stay. */
+/* The file may hold other keys by now; while it is invalid, the current keys stay in use. */
 static struct request_state *fresh(const struct core *core) {
     struct request_state *k = core->request_state;
     struct stat st;
@@ -93,7 +93,7 @@ static struct request_state *fresh(const struct core *core) {
     return k;
 }
 
-/* All but the first are those from before: good for what may still be on its way. */
+/* Keys after the first are older ones: they still decrypt states that clients hold. */
 static bool key_is_over(const struct request_state *k, size_t i) {
     return i && clock_wall_ms() > (uint64_t)k->seen.st_mtim.tv_sec * 1000 + 999 + k->keep_ms;
 }

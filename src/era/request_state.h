@@ -1,5 +1,5 @@
-/* What a client keeps for us between two requests: encrypted and authenticated, so that it comes back as it
- * was or not at all, on any node that has the key. `owner` is who may bring it back. */
+/* Data that a client keeps for us between two requests: encrypted and authenticated, and valid on any node
+ * that has the key. `owner` is who may send it back. */
 #pragma once
 
 #include "base/arena.h"
@@ -17,7 +17,7 @@ struct request_state_config {
 };
 
 /* The file is made at first use, under the rule of crypto/keyfile.h. It holds keys of 32 bytes: the first one
- * seals; the others, from before, open what is still on its way. It is read again whenever it has changed. */
+ * encrypts; the others are older and only decrypt. It is read again whenever it has changed. */
 int request_state_init(struct core *core, const struct request_state_config *config, struct err *err);
 void request_state_free(struct core *core);
 uint64_t request_state_ms(const struct core *core);

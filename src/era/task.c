@@ -31,7 +31,7 @@ bool task_ask(struct channel *ch, const struct msg *m, struct slice method) {
     } else if (found && task->last >= INPUT_QUESTIONS_MAX) {
         channel_refuse(ch, id, RPC_INVALID_REQUEST, "too many questions");
     } else if (found) {
-        /* As it was said: it leaves within the answer to tasks/get, which is looked through. */
+        /* Not redacted here: it is part of the answer to tasks/get, which is. */
         struct slice params = translate_ask(&m->tape, m->rpc.params, NULL, &a);
         struct server_question *q = mem_alloc(sizeof(*q));
         question_init(q, ++task->last, id, method, params);
@@ -67,7 +67,7 @@ static void on_failed(struct own_request *own, const char *why) {
     resume_waiting(container_of(own, struct era_task, own), why);
 }
 
-/* Over HTTP its questions come on the stream of tasks/result. */
+/* Over HTTP the task's questions come on the stream of tasks/result. */
 static void on_message(struct own_request *own, struct msg *m) {
     struct era_task *task = container_of(own, struct era_task, own);
     struct arena a;
@@ -232,7 +232,7 @@ static enum call_next answer_create(struct call *c) {
         tape_is(&m->tape, m->rpc.body, TAPE_OBJECT) ? tape_get_str(&m->tape, m->rpc.body, "task") : 0;
     uint32_t id = node && tape_is(&m->tape, node, TAPE_OBJECT) ? tape_get_str(&m->tape, node, "taskId") : 0;
     if (!id || !tape_is(&m->tape, id, TAPE_STRING))
-        return CALL_NEXT; /* it was done at once */
+        return CALL_NEXT; /* it finished immediately */
     if (!task_begin(c, tape_text(&m->tape, id, &c->arena)))
         return answer_refuse(c, RPC_INTERNAL, 0, "there are too many tasks");
     struct slice members = translate_task_up(&m->tape, node, (struct slice){0}, &c->arena);

@@ -9,7 +9,7 @@
 #include "era/limits.h"
 #include "mcp/translate.h"
 
-#define KEPT_PREFIX "gate-" /* of tasks that were over before they began */
+#define KEPT_PREFIX "gate-" /* of tasks that finished immediately */
 #define KEPT_LEN 24
 
 static bool is_error_result(const struct msg *m, uint32_t result) {
@@ -29,13 +29,13 @@ static struct slice kept_text(struct call *c, struct slice id, const struct msg 
                         TASK_MS);
 }
 
-/* The server did not make a task of it, so the client gets one that is over. */
+/* The server answered without a task, so the client gets one that is already finished. */
 static enum call_next keep_outcome(struct call *c) {
     char id[sizeof(KEPT_PREFIX) + KEPT_LEN] = KEPT_PREFIX;
     rand_token(id + strlen(KEPT_PREFIX), KEPT_LEN);
     struct era_task *task = task_new(c, slice_str(id));
     if (!task || !task_keep(task, c->response))
-        return answer_refuse(c, RPC_INTERNAL, 0, "too much is kept for this session's tasks");
+        return answer_refuse(c, RPC_INTERNAL, 0, "the tasks of this session use too much memory");
     struct slice text =
         arena_printf(&c->arena, "{\"task\":{%.*s}}", SLICE_FMT(kept_text(c, slice_str(id), c->response)));
     return task_replace(c, "result", text);
@@ -45,7 +45,7 @@ static enum call_next answer_kept(struct call *c, struct msg *m) {
     if (!slice_is(c->method, "tasks/result"))
         return slice_is(c->method, "tasks/get")
                    ? answer_result(c, arena_printf(&c->arena, "{%.*s}", SLICE_FMT(kept_text(c, c->name, m))))
-                   : answer_refuse(c, RPC_INVALID_PARAMS, 0, "the task is over and cannot be cancelled");
+                   : answer_refuse(c, RPC_INVALID_PARAMS, 0, "the task has ended and cannot be cancelled");
     struct slice json = translate_outcome_down(&m->tape, m->rpc.body, c->name, &c->arena);
     /* As if the server had answered now: no pass of FILTER has seen it yet. */
     enum call_next next = task_replace(c, "result", json);

@@ -1,5 +1,5 @@
-/* Tasks of a legacy client at a modern server: tasks/result is a loop of tasks/get, and a call that was over
- * at once is a task that the gate keeps. */
+/* Tasks of a legacy client at a modern server: tasks/result is a loop of tasks/get, and a call that finished
+ * immediately is a task that the gate keeps. */
 #pragma once
 
 #include "era/task_store.h"

@@ -24,7 +24,7 @@ static void task_free(struct era_task *task) {
     while (!list_empty(&task->questions))
         task_drop_question(container_of(task->questions.next, struct server_question, node));
     while ((n = list_pop(&task->waiting)))
-        answer_fail(container_of(n, struct call, wait), "the server that had this task is gone");
+        answer_fail(container_of(n, struct call, wait), "the server of this task has exited");
     msg_unref(task->response);
     if (task->ch)
         channel_leave(task->ch);
@@ -62,7 +62,7 @@ struct era_task *task_new(struct call *c, struct slice id) {
     return task;
 }
 
-/* It lives where it began, and that link stays. */
+/* A task stays on the link that it began on, so that link is kept open. */
 struct era_task *task_begin(struct call *c, struct slice id) {
     struct era_task *task = task_find(c->session, c->server, id);
     if (!task && (task = task_new(c, id))) {

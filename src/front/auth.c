@@ -97,7 +97,8 @@ static struct principal *holder_add(struct front_auth *auth, struct map *to, str
     struct err err;
     if (policy && policy[0] &&
         front_policies_bind(auth->front->policies, policy, &take_p->policy, &h->policy, &err) < 0) {
-        log_error("%s is refused: %s", take_p->id, err.text);
+        log_about(LOG_ERROR, &(const struct log_field){"identity", slice_str(take_p->id)}, 1,
+                  "%s is refused: %s", take_p->id, err.text);
         principal_unref(take_p);
         free(h);
         return NULL;
@@ -183,11 +184,12 @@ static void take_in_changes(struct front_auth *auth) {
     sweep_soon(auth);
 }
 
-/* One load where nothing has changed. */
-static void look_at_grants(void *owner) {
+/* One load where nothing has changed. False: what is known of grants is too old. */
+static bool look_at_grants(void *owner) {
     struct front_auth *auth = owner;
     if (auth->grants && state_grants_generation(auth->grants) != auth->generation)
         take_in_changes(auth);
+    return !auth->grants || state_grants_reachable(auth->grants);
 }
 
 /* ---- identities ---- */
@@ -220,7 +222,7 @@ static void identities_forget(struct front_auth *auth) {
     }
 }
 
-/* What the grant may do becomes what this principal may do, where the rule says nothing narrower. */
+/* Copies the permissions of the grant to this principal, where the rule has no narrower ones. */
 static void lend_grant(struct principal *p, const struct state_grant *g) {
     p->grant = arena_dup(&p->arena, slice_str(g->name)).ptr;
     p->limits = arena_dup(&p->arena, slice_str(g->limits[0] ? g->limits : g->name)).ptr;
@@ -238,8 +240,8 @@ static void lend_grant(struct principal *p, const struct state_grant *g) {
 static const char *identity_refusal(const struct identity *who) {
     return who->excess ? "the gate cannot hold all that is said about this identity, so no rule can "
                          "be sure of it"
-           : who->kind == PRINCIPAL_TOKEN ? "no rule lets this identity in"
-                                          : "no rule lets this certificate in";
+           : who->kind == PRINCIPAL_TOKEN ? "no entry of auth.rules matches this identity"
+                                          : "no entry of auth.rules matches this certificate";
 }
 
 /* NULL: no rule lets them in. */
@@ -296,7 +298,7 @@ static void on_waiter_gone(void *owner) {
     list_remove(&c->waiting);
 }
 
-/* The request is looked at again when keys have come, or have not. */
+/* The request is processed again when keys have arrived, or could not be fetched. */
 static void wait_for_keys(struct front_conn *c, const struct http_head *head, struct block *b,
                           struct slice body) {
     c->waited = true;
@@ -381,25 +383,39 @@ static const char *missing_scope(const struct settings_issuer *s, const struct j
     return NULL;
 }
 
-/* A token of an identity provider. NULL: *verdict says what to answer. */
-static struct principal *by_token(struct front_conn *c, struct slice token, struct front_verdict *verdict) {
+/* What a token of an identity provider is worth here: one that was shown, or the ID token of a login. */
+static enum jwt_fault judge(struct front_conn *c, struct front_issuer *issuer, const struct jwt *jwt,
+                            const struct state_login *login, uint64_t *ret_expires_ms) {
+    uint64_t now_ms = clock_wall_ms();
+    if (!issuer)
+        return JWT_ISSUER;
+    if (!login)
+        return front_issuer_judge(issuer, jwt, front_challenge_resource(c, &c->front->scratch), now_ms,
+                                  ret_expires_ms);
+    *ret_expires_ms = login->expires_ms;
+    return front_issuer_judge_id(issuer, jwt, now_ms);
+}
+
+/* A token of an identity provider; `login` is that of an ID token, or NULL. NULL: *verdict says what to
+ * answer. */
+static struct principal *by_token(struct front_conn *c, struct slice token, const struct state_login *login,
+                                  struct front_verdict *verdict) {
     struct front_auth *auth = c->front->auth;
     struct arena *a = &c->front->scratch;
     struct jwt jwt;
-    uint64_t now_ms = clock_wall_ms(), expires_ms;
+    uint64_t expires_ms;
     struct principal *p = NULL;
     *verdict = (struct front_verdict){.status = 401, .error = "invalid_token"};
     enum jwt_fault fault = jwt_read(token, a, &jwt);
     struct front_issuer *issuer = fault == JWT_OK ? issuer_of(auth, jwt.issuer) : NULL;
     if (fault == JWT_OK)
-        fault = issuer ? front_issuer_judge(issuer, &jwt, front_challenge_resource(c, a), now_ms, &expires_ms)
-                       : JWT_ISSUER;
+        fault = judge(c, issuer, &jwt, login, &expires_ms);
     verdict->message = jwt_fault_text(fault);
     if (fault == JWT_KEY && !c->waited && front_issuer_ask(issuer)) {
         verdict->wait = true;
     } else if (fault == JWT_KEY && !front_issuer_has_keys(issuer)) {
         *verdict = (struct front_verdict){.status = 503, .message = "the issuer's keys cannot be had"};
-    } else if (fault == JWT_OK && missing_scope(front_issuer_settings(issuer), &jwt)) {
+    } else if (fault == JWT_OK && !login && missing_scope(front_issuer_settings(issuer), &jwt)) {
         *verdict = (struct front_verdict){
             .status = 403, .error = "insufficient_scope", .message = "the token lacks a scope"};
     } else if (fault == JWT_OK) {
@@ -475,20 +491,13 @@ static struct principal *by_cert(struct front_conn *c, const struct http_head *h
 
 static struct slice cookie_of(const struct front_conn *c, const struct http_head *head) {
     char name[WEB_COOKIE_NAME_MAX];
-    size_t len = (size_t)snprintf(name, sizeof(name), WEB_COOKIE "=", c->front->port);
-    struct slice rest = http_value_of(head, SLICE("Cookie")), one;
-    while (rest.len) {
-        slice_cut(&rest, ';', &one);
-        one = slice_trim(one);
-        if (slice_starts(one, slice_of(name, len)))
-            return slice_from(one, len);
-    }
-    return (struct slice){0};
+    snprintf(name, sizeof(name), WEB_COOKIE, c->front->port);
+    return http_cookie(head, slice_str(name));
 }
 
-/* A page of another origin makes the browser send the cookie, too, when it is of the same host: so a request
- * counts only when the browser says that it comes from our own page. What changes something needs a header
- * besides that no form can send. */
+/* For another origin on the same host the browser sends the cookie, too: a request counts only when the
+ * browser declares that it comes from our own page. One that changes something also needs a header that no
+ * form can send. */
 static bool from_own_page(const struct front *f, const struct http_head *head) {
     struct slice site = http_value_of(head, SLICE("Sec-Fetch-Site"));
     struct slice origin = http_value(head, HTTP_FIELD_ORIGIN), host = http_value(head, HTTP_FIELD_HOST);
@@ -544,19 +553,20 @@ static struct principal *by_cookie(struct front_conn *c, const struct http_head 
     else if (login.kind == STATE_LOGIN_USER)
         p = user_hold(auth, &login);
     else if (login.kind == STATE_LOGIN_TOKEN)
-        p = by_token(c, login.token, verdict);
+        p = by_token(c, login.token, NULL, verdict);
+    else if (login.kind == STATE_LOGIN_ID)
+        p = by_token(c, login.token, &login, verdict);
     if (p)
         c->cookie = cookie;
     return p;
 }
 
-bool front_recognise(struct front_conn *c, const struct http_head *head, struct front_verdict *ret_verdict) {
+static bool recognise(struct front_conn *c, const struct http_head *head, struct front_verdict *ret_verdict) {
     struct front_verdict *verdict = ret_verdict;
     struct front_auth *auth = c->front->auth;
     struct slice shown = http_value(head, HTTP_FIELD_AUTHORIZATION);
     *verdict = (struct front_verdict){.status = 401, .message = "Unauthorized"};
     c->principal = auth->everyone;
-    look_at_grants(auth);
     struct principal *signed_in = shown.len ? NULL : by_cookie(c, head, verdict);
     if (signed_in) {
         remember(c, shown, signed_in);
@@ -581,7 +591,7 @@ bool front_recognise(struct front_conn *c, const struct http_head *head, struct 
     else if (token.len && slice_starts(token, SLICE(STATE_GRANT_PREFIX)))
         p = by_grant(auth, token, &ends_ms);
     else if (token.len && auth->issuer_count)
-        p = by_token(c, token, verdict);
+        p = by_token(c, token, NULL, verdict);
     else if (!shown.len)
         p = by_cert(c, head, verdict);
     if (verdict->wait || !p)
@@ -592,6 +602,17 @@ bool front_recognise(struct front_conn *c, const struct http_head *head, struct 
     c->principal = p;
     c->ends_ms = ends_ms;
     return true;
+}
+
+bool front_recognise(struct front_conn *c, const struct http_head *head, struct front_verdict *ret_verdict) {
+    bool known = look_at_grants(c->front->auth);
+    if (!recognise(c, head, ret_verdict))
+        return false;
+    if (known || !c->principal->grant[0])
+        return true;
+    *ret_verdict = (struct front_verdict){.status = 503, .message = "the store of grants does not answer"};
+    c->principal = c->front->auth->everyone;
+    return false;
 }
 
 enum front_answer front_authenticate(struct front_conn *c, const struct http_head *head, struct block *b,
@@ -677,7 +698,9 @@ int front_auth_new(struct front *f, const struct front_auth_config *config, stru
     auth->everyone = principal_new(PRINCIPAL_LOCAL, "local");
     if (config->token_file && read_token(auth, config->token_file, err) < 0)
         return -1;
-    if (!config->open && config->home && state_grants_open(config->home, false, &auth->grants, err) < 0)
+    if (!config->open && config->home &&
+        (state_grants_open(config->home, false, &auth->grants, err) < 0 ||
+         state_grants_follow(auth->grants, config->home, err) < 0))
         return -1;
     if (auth->grants)
         auth->generation = state_grants_seen(auth->grants);

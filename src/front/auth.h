@@ -1,4 +1,4 @@
-/* Who is asking. Every request over HTTP is brought to a principal before anything else looks at it:
+/* Authentication. Every request over HTTP gets a principal before anything else reads it:
  *
  *   Authorization: Bearer sp_…      a grant of this home
  *   Authorization: Bearer TOKEN     the gate's one token (--token-file)
@@ -23,8 +23,8 @@ struct server;
 struct settings;
 
 struct front_auth_config {
-    const char *home;                /* whose grants count; NULL: none */
-    const char *token_file;          /* one token for everybody, or NULL */
+    const char *home;                /* whose grants are valid; NULL: none */
+    const char *token_file;          /* one token for all clients, or NULL */
     bool open;                       /* authentication is off */
     const struct settings *settings; /* issuers and rules; NULL: none. Outlives their use. */
 };
@@ -35,18 +35,18 @@ void front_memo_clear(struct front_memo *memo);
 /* Is authentication off? */
 bool front_auth_is_open(const struct front *f);
 int front_auth_new(struct front *f, const struct front_auth_config *config, struct err *err);
-/* Other issuers or rules: who came in by the old ones has to come in anew. */
+/* Other issuers or rules: clients authenticated by the old ones must authenticate again. */
 void front_auth_apply(struct front *f, const struct settings *settings);
 void front_auth_free(struct front *f); /* after the sessions are closed; half-made is fine */
 
 enum front_answer {
-    FRONT_IN,       /* c->principal says who */
+    FRONT_IN,       /* authenticated: c->principal */
     FRONT_ANSWERED, /* refused: 401, 403, 503 */
     FRONT_WAITS,    /* for keys: the request comes again */
 };
 enum front_answer front_authenticate(struct front_conn *c, const struct http_head *head, struct block *b,
                                      struct slice body);
-/* The same for a request that is not looked at yet, or refused anyway: nothing is answered, and nobody waits.
+/* The same for a request that is not processed yet, or refused anyway: sends no answer and does not wait.
  * False: *ret_verdict is what to answer. */
 struct front_verdict {
     int status;
@@ -63,7 +63,7 @@ struct principal *front_local_user(void);
 /* ---- challenge.c: the gate as an OAuth resource server ---- */
 
 void front_challenge(struct front_conn *c, const struct front_verdict *verdict);
-/* The URL of the endpoint asked for, as clients know it; empty when this is not told. */
+/* The URL of the requested endpoint, as clients know it; empty when it is not configured. */
 struct slice front_challenge_resource(struct front_conn *c, struct arena *a);
 /* GET /.well-known/oauth-protected-resource… */
 void front_challenge_metadata(struct front_conn *c, const struct http_head *head);

@@ -13,7 +13,7 @@ static bool has_issuers(const struct front *f) {
     return s && s->auth.issuer_count > 0;
 }
 
-/* As told, or as the client calls us. */
+/* As configured, or as in the client's Host header. */
 static struct slice origin_of(struct front_conn *c, struct arena *a) {
     const struct settings *s = front_auth_settings(c->front);
     if (s && s->auth.resource) {
@@ -24,7 +24,7 @@ static struct slice origin_of(struct front_conn *c, struct arena *a) {
                         SLICE_FMT(http_value(&c->front->head, HTTP_FIELD_HOST)));
 }
 
-/* Only a name that we were told ourselves can stand in a token for us. */
+/* A token can only name us by a configured name. */
 struct slice front_challenge_resource(struct front_conn *c, struct arena *a) {
     const struct settings *s = front_auth_settings(c->front);
     if (!s || !s->auth.resource)

@@ -29,7 +29,7 @@ static void end_calls(struct front_drain *d) {
         return;
     d->ending = true;
     if (d->core->calls_under_way)
-        log_warn("drain.timeout is over: %u call(s) are ended", d->core->calls_under_way);
+        log_warn("drain.timeout has passed: %u call(s) are ended", d->core->calls_under_way);
     stop_every_call(d->core, "the gate is shutting down; try again");
     front_http_end(d->front);
     d->until_ms = io_now_ms(d->front->loop) + FRONT_FLUSH_MS;

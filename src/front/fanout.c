@@ -31,6 +31,7 @@ struct fanout {
     struct web_reply capture; /* of this process' own answer */
     struct front_conn *conn;  /* NULL when the client has left */
     struct front *front;
+    /* NULL: whether they are ready */
     void (*merge)(const struct part *parts, size_t count, struct buf *out);
     struct io_timer timer;
     size_t waiting;
@@ -152,6 +153,116 @@ static void merge_metrics(const struct part *parts, size_t count, struct buf *ou
     }
 }
 
+/* ---- servers: one row for each, summed over the processes ---- */
+
+static const char *const server_sums[] = {"links", "connections", "restarts"};
+static const char *const server_most[] = {"tools", "held", "poisoned"}; /* what one knows, the others learn */
+
+struct rows { /* of one process' list */
+    struct tape tape;
+    bool good;
+};
+
+static uint32_t find_row(const struct rows *rows, struct slice name, struct arena *a) {
+    if (rows->good)
+        TAPE_FOR_ELEM(&rows->tape, 0, row) {
+            uint32_t at = tape_get_str(&rows->tape, row, "name");
+            if (at && slice_eq(tape_text(&rows->tape, at, a), name))
+                return row;
+        }
+    return 0;
+}
+
+static int64_t number_of(const struct rows *rows, uint32_t row, struct slice key) {
+    int64_t value = 0;
+    uint32_t at = row ? tape_get(&rows->tape, row, key) : 0;
+    return at && tape_int(&rows->tape, at, &value) ? value : 0;
+}
+
+static bool is_one_of(const char *const *names, size_t count, struct slice name) {
+    for (size_t i = 0; i < count; i++)
+        if (slice_is(name, names[i]))
+            return true;
+    return false;
+}
+
+static bool is_down(const struct rows *rows, uint32_t row) {
+    uint32_t state = row ? tape_get_str(&rows->tape, row, "state") : 0;
+    return state && slice_is(tape_raw(&rows->tape, state), "\"down\"");
+}
+
+/* The entry of a process that misses the server is reported, else that of the process with most connections
+ * to it. */
+static size_t row_speaker(const struct rows *all, size_t count, struct slice name, struct arena *a) {
+    size_t best = count;
+    int64_t most = -1;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t row = find_row(&all[i], name, a);
+        int64_t links = row ? number_of(&all[i], row, SLICE("links")) : -1;
+        if (is_down(&all[i], row))
+            return i;
+        if (links > most) {
+            most = links;
+            best = i;
+        }
+    }
+    return best;
+}
+
+static void put_row(struct emit *e, const struct rows *all, size_t count, struct slice name,
+                    struct arena *a) {
+    const struct rows *from = &all[row_speaker(all, count, name, a)];
+    const uint32_t row = find_row(from, name, a);
+    emit_object(e);
+    TAPE_FOR_MEMBER(&from->tape, row, key) {
+        const struct slice member = tape_text(&from->tape, key, a);
+        const bool sums = is_one_of(server_sums, ARRAY_LEN(server_sums), member);
+        int64_t value = 0;
+        emit_key_slice(e, member);
+        if (!sums && !is_one_of(server_most, ARRAY_LEN(server_most), member)) {
+            emit_raw(e, tape_raw(&from->tape, key + 1));
+            continue;
+        }
+        for (size_t i = 0; i < count; i++) {
+            int64_t one = number_of(&all[i], find_row(&all[i], name, a), member);
+            value = sums ? value + one : one > value ? one : value;
+        }
+        emit_int(e, value);
+    }
+    emit_object_end(e);
+}
+
+static void merge_servers(const struct part *parts, size_t count, struct buf *out) {
+    struct rows *all = mem_zalloc(count * sizeof(*all));
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    for (size_t i = 0; i < count; i++) {
+        tape_init(&all[i].tape);
+        all[i].good = tape_parse(&all[i].tape, body_of(&parts[i]), NULL) == TAPE_OK &&
+                      tape_is(&all[i].tape, 0, TAPE_ARRAY);
+    }
+    struct emit e;
+    emit_init(&e, out);
+    emit_array(&e);
+    for (size_t i = 0; i < count; i++) {
+        if (!all[i].good)
+            continue;
+        TAPE_FOR_ELEM(&all[i].tape, 0, row) {
+            uint32_t at = tape_get_str(&all[i].tape, row, "name");
+            struct slice name = at ? tape_text(&all[i].tape, at, &a) : (struct slice){0};
+            bool seen = !at;
+            for (size_t k = 0; k < i && !seen; k++)
+                seen = find_row(&all[k], name, &a);
+            if (!seen)
+                put_row(&e, all, count, name, &a);
+        }
+    }
+    emit_array_end(&e);
+    for (size_t i = 0; i < count; i++)
+        tape_free(&all[i].tape);
+    free(all);
+}
+
 /* Only one of them has what is asked for. */
 static void merge_first(const struct part *parts, size_t count, struct buf *out) {
     (void)count;
@@ -163,9 +274,10 @@ static const struct question {
     struct slice path; /* or, with a slash at the end, what it begins with */
     void (*merge)(const struct part *parts, size_t count, struct buf *out);
 } questions[] = {
-    {HTTP_GET, SLICE("/api/v1/sessions"), merge_lists}, {HTTP_GET, SLICE("/api/v1/calls"), merge_lists},
-    {HTTP_GET, SLICE("/api/v1/jobs"), merge_lists},     {HTTP_GET, SLICE("/api/v1/status"), merge_status},
-    {HTTP_GET, SLICE("/metrics"), merge_metrics},       {HTTP_POST, SLICE("/api/v1/calls/"), merge_first},
+    {HTTP_GET, SLICE("/api/v1/sessions"), merge_lists},  {HTTP_GET, SLICE("/api/v1/calls"), merge_lists},
+    {HTTP_GET, SLICE("/api/v1/servers"), merge_servers}, {HTTP_GET, SLICE("/api/v1/jobs"), merge_lists},
+    {HTTP_GET, SLICE("/api/v1/jobs/"), merge_first},     {HTTP_GET, SLICE("/api/v1/status"), merge_status},
+    {HTTP_GET, SLICE("/metrics"), merge_metrics},        {HTTP_POST, SLICE("/api/v1/calls/"), merge_first},
 };
 
 static const struct question *find_question(const struct http_head *head) {
@@ -189,8 +301,40 @@ static void fanout_free(struct fanout *s) {
     free(s);
 }
 
+/* A running process: neither dead nor leaving. */
+static bool serves(const struct fanout *s, size_t i) {
+    return i == 0 || (s->parts[i].status != 502 && strlen(s->parts[i].name) < FRONT_TAG);
+}
+
+/* Ready when all processes are: a connection may reach any of them. A process that hangs is not ready. Remote
+ * clients read the first line only. */
+static void answer_ready(struct fanout *s) {
+    struct front_conn *c = s->conn;
+    cleanup_buf struct buf out;
+    buf_init(&out, FRONT_FANOUT_BYTES_MAX);
+    const struct part *worst = &s->parts[0];
+    for (size_t i = 1; i < s->count; i++)
+        if (serves(s, i) && worst->status == 200 && s->parts[i].status != 200)
+            worst = &s->parts[i];
+    struct slice rest = buf_slice(&worst->text), line;
+    slice_cut(&rest, '\n', &line);
+    buf_printf(&out, "%.*s\n", SLICE_FMT(worst->status == 504 ? SLICE("a worker does not answer") : line));
+    for (size_t i = 0; front_is_local(c) && i < s->count; i++) {
+        rest = s->parts[i].status == 504 ? SLICE("no answer\n") : buf_slice(&s->parts[i].text);
+        while (serves(s, i) && rest.len && slice_cut(&rest, '\n', &line))
+            buf_printf(&out, "worker %s: %.*s\n", s->parts[i].name, SLICE_FMT(line));
+    }
+    const int status = worst->status == 200 ? 200 : 503;
+    fanout_free(s);
+    front_answer(c, status, "text/plain", (struct slice){0}, buf_slice(&out));
+}
+
 static void fanout_answer(struct fanout *s) {
     struct front_conn *c = s->conn;
+    if (!s->merge) {
+        answer_ready(s);
+        return;
+    }
     cleanup_buf struct buf out;
     buf_init(&out, FRONT_FANOUT_BYTES_MAX);
     size_t good = 0;
@@ -233,6 +377,9 @@ static void part_over(struct part *p, int status) {
 
 static void on_late(struct io_timer *timer) {
     struct fanout *s = container_of(timer, struct fanout, timer);
+    for (size_t i = 0; i < s->count; i++)
+        if (!s->parts[i].done)
+            s->parts[i].status = 504;
     fanout_answer(s);
 }
 
@@ -314,33 +461,47 @@ static const struct web_reply_ops capture_ops = {.answer = capture_answer};
 
 static void on_gone(void *owner) { fanout_free(owner); }
 
-bool front_fanout(struct front_conn *c, const struct web_request *request) {
-    const struct http_head *head = request->head;
+/* Asks the peers; NULL: there are none. `waiting` counts this process, too. */
+static struct fanout *fanout_start(struct front_conn *c, const struct http_head *head,
+                                   void (*merge)(const struct part *parts, size_t count, struct buf *out)) {
     char tags[GATE_OLD_MAX][FRONT_TAG + 1];
-    const struct question *q = find_question(head);
     struct front *f = c->front;
-    const size_t peers = q && f->worker && !c->peer ? list_peers(f, tags, ARRAY_LEN(tags)) : 0;
+    const size_t peers = f->worker && !c->peer ? list_peers(f, tags, ARRAY_LEN(tags)) : 0;
     if (!peers)
-        return false;
+        return NULL;
     struct fanout *s = mem_zalloc(sizeof(*s) + (peers + 1) * sizeof(s->parts[0]));
-    *s = (struct fanout){.capture = {&capture_ops},
-                         .conn = c,
-                         .front = f,
-                         .merge = q->merge,
-                         .count = peers + 1,
-                         .waiting = 1};
+    *s = (struct fanout){
+        .capture = {&capture_ops}, .conn = c, .front = f, .merge = merge, .count = peers + 1, .waiting = 1};
     s->parts[0].fanout = s;
     name_part(&s->parts[0], f->tag);
     buf_init(&s->parts[0].text, FRONT_FANOUT_BYTES_MAX);
     front_conn_take(c, s, on_gone, NULL, NULL);
     for (size_t i = 0; i < peers; i++)
         part_ask(s, &s->parts[i + 1], tags[i], head);
+    io_timer_arm(f->loop, &s->timer, FRONT_FANOUT_MS, on_late);
+    return s;
+}
+
+bool front_fanout_ready(struct front_conn *c, const struct http_head *head, int status, struct slice text) {
+    struct fanout *s = fanout_start(c, head, NULL);
+    if (!s)
+        return false;
+    capture_answer(&s->capture, status, NULL, (struct slice){0}, text);
+    if (--s->waiting == 0)
+        fanout_answer(s);
+    return true;
+}
+
+bool front_fanout(struct front_conn *c, const struct web_request *request) {
+    const struct question *q = find_question(request->head);
+    struct fanout *s = q ? fanout_start(c, request->head, q->merge) : NULL;
+    if (!s)
+        return false;
     struct web_request own = *request;
     own.reply = &s->capture;
-    f->site->serve(f->site->ctx, &own);
-    io_timer_arm(f->loop, &s->timer, FRONT_FANOUT_MS, on_late);
+    c->front->site->serve(c->front->site->ctx, &own);
     if (s->parts[0].status != 200 &&
-        q->merge != merge_first) { /* who asks may not, or asks wrongly: the others would say the same */
+        q->merge != merge_first) { /* not allowed, or invalid: the others would answer the same */
         cleanup_buf struct buf body;
         buf_init(&body, FRONT_FANOUT_BYTES_MAX);
         buf_put_slice(&body, buf_slice(&s->parts[0].text));

@@ -168,7 +168,7 @@ static size_t sink_others(struct fleet *fleet, const struct settings *to) {
             keep |= !to->servers[k].disabled && stays(fleet, &to->servers[k]) == entry;
         if (keep)
             continue;
-        log_info("server `%s` is ended", entry->name);
+        log_server(LOG_INFO, entry->name, "server `%s` is ended", entry->name);
         fleet->entries[i] = NULL;
         entry_stop(fleet, entry);
         ended++;
@@ -182,9 +182,9 @@ static struct fleet_entry *entry_for(struct fleet *fleet, const struct settings_
     if (!entry)
         return entry_start(fleet, from, err);
     apply_settings(entry->server, from);
-    /* It was looked at a moment ago: only a race with an editor ends here, and then nothing passes. */
+    /* It was valid a moment ago: only a race with an editor fails here, and it fails closed. */
     if (rebind_policy(fleet, entry, from, err) < 0)
-        log_error("server `%s`: %s", from->name, err->text);
+        log_server(LOG_ERROR, from->name, "server `%s`: %s", from->name, err->text);
     return entry;
 }
 
@@ -246,6 +246,7 @@ int fleet_apply(struct fleet *fleet, struct settings *take_settings, struct err 
     fleet->front->core->prefix = (enum server_prefix_mode)to->prefix;
     fleet->front->core->many->discovery = (enum many_discovery)to->discovery.mode;
     fleet->front->core->many->discovery_keep = (uint32_t)to->discovery.keep;
+    fleet->front->core->many->list_ms = to->discovery.timeout_ms;
     say_unguarded(fleet);
     log_info("%zu server(s): %zu new, %zu ended", count, count + ended - before, ended);
     announce_changes(fleet->front->core);

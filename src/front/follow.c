@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* What the command line says is not the file's to change. */
+/* A value from the command line is not changed by the file. */
 static bool from_file(const char *value, const char *in_file) { return value == in_file; }
 
 static const struct settings *at_start(const struct follow *f) { return f->config->settings; }
@@ -82,8 +82,6 @@ static void follow_approvals(struct follow *f, const struct settings *old, const
     const struct webhook_config hook = webhook_of(fresh);
     if (webhook_start(f->core, &hook, &err) < 0)
         log_error("webhook: %s", err.text);
-    if (f->config->site.set_secret)
-        f->config->site.set_secret(f->config->site.ctx, fresh->approvals.secret);
 }
 
 static void follow_traces(struct follow *f, const struct settings *old, const struct settings *fresh) {
@@ -91,11 +89,12 @@ static void follow_traces(struct follow *f, const struct settings *old, const st
     if (slice_same_str(old->traces.otlp, fresh->traces.otlp))
         return;
     span_exporter_stop(f->core);
-    if (fresh->traces.otlp && span_exporter_start(f->core, fresh->traces.otlp, &err) < 0)
+    if (span_exporter_start(f->core, fresh->traces.otlp, &err) < 0)
         log_error("%s", err.text);
 }
 
-void follow_log_level(const struct follow *f, const struct settings *s) {
+void follow_log(const struct follow *f, const struct settings *s) {
+    f->core->up.noise_lines = (uint32_t)s->log.server_lines;
     log_set_level(s->log.level == SETTINGS_LOG_DEFAULT ? f->log_level
                                                        : (enum log_level)(s->log.level - SETTINGS_LOG_DEBUG));
 }
@@ -114,9 +113,12 @@ void follow_apply(struct follow *f, const struct settings *old, const struct set
     follow_policies(f, old, fresh);
     follow_approvals(f, old, fresh);
     follow_traces(f, old, fresh);
-    follow_log_level(f, fresh);
+    follow_log(f, fresh);
     f->core->audit_args = (enum audit_args_mode)fresh->audit.arguments;
+    f->core->audit_hash_needed = fresh->audit.hash == SETTINGS_HASH_NEEDED;
     follow_pii(f, fresh);
+    if (f->config->site.follow)
+        f->config->site.follow(f->config->site.ctx, fresh);
 }
 
 const char *follow_for_start(const struct follow *f, const struct settings *fresh) {

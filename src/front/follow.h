@@ -1,5 +1,5 @@
-/* New settings in a gate that runs: what it can follow it does, what it cannot it says. Servers are the
- * fleet.c, `auth` by auth.c; here is the rest of the file. */
+/* Applies new settings to a running gate, and reports those that need a restart. Servers are handled by
+ * fleet.c, `auth` by auth.c; the rest of the file here. */
 #pragma once
 
 #include "base/log.h"
@@ -23,4 +23,4 @@ void follow_apply(struct follow *f, const struct settings *old, const struct set
 /* Names of what has changed since the start and takes a new one; NULL: nothing. In the core until the next
  * time. */
 const char *follow_for_start(const struct follow *f, const struct settings *fresh);
-void follow_log_level(const struct follow *f, const struct settings *s);
+void follow_log(const struct follow *f, const struct settings *s);

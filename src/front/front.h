@@ -60,6 +60,9 @@ struct front {
     struct map grants;          /* front_share by the principal's id */
     struct map strangers;       /* by network */
     struct list conns;
+    size_t unsent_max; /* bytes that all clients together may leave unread */
+    struct io_timer unsent_timer;
+    uint64_t session_idle_ms;
     struct map sessions;   /* front_session by id */
     struct map stateless;  /* sessions of the modern era: one a principal and endpoint */
     struct server *only;   /* that the endpoint leads to; NULL: many, each with an endpoint of its own */
@@ -121,7 +124,7 @@ struct front_conn {
     bool has_client;  /* `client` is known */
     struct io_address client;
     struct io_address v2_client;
-    /* who is answering: told when the connection goes away or can take more */
+    /* the handler that is answering: called when the connection closes or can take more */
     void (*gone)(void *owner);
     void (*drained)(void *owner);
     void (*alive)(void *owner); /* every FRONT_KEEPALIVE_MS while answering */
@@ -153,8 +156,8 @@ void front_answer(struct front_conn *c, int status, const char *type, struct sli
 void front_answer_error(struct front_conn *c, int status, int code, struct slice id_raw, const char *message);
 /* The same for pages and the admin API: {"error": TEXT}. */
 void front_answer_fault(struct front_conn *c, int status, struct slice extra, const char *message);
-/* A body that is no message, or not one for this place: on record, and answered with 400. `session` may be
- * NULL. */
+/* A body that is not a message, or not one for this endpoint: recorded, and answered with 400. `session` may
+ * be NULL. */
 void front_refuse_message(struct front_conn *c, const struct session *session, int code, struct slice id_raw,
                           const char *why);
 void front_record_refusal(struct front_conn *c, const struct session *session, const char *why);
@@ -176,7 +179,7 @@ void front_conn_from_peer(struct io_listener *l, void *owner, int take_fd);
 void front_relay_begin(struct front_conn *c, const struct http_head *answer);
 void front_relay_body(struct front_conn *c, struct slice bytes);
 void front_relay_end(struct front_conn *c);
-/* Keeps the request, to be looked at once more after front_conn_release(); the connection has been taken. */
+/* Keeps the request, to be processed again after front_conn_release(); the connection has been taken. */
 void front_conn_hold(struct front_conn *c, const struct http_head *head, struct block *b, struct slice body);
 void front_conn_release(struct front_conn *c);
 
@@ -195,7 +198,7 @@ void front_proxy_enter(struct front_conn *c);
 /* The first bytes of such a connection. >= 0: so many are a header; -1: more are needed; -2: it is malformed.
  */
 ptrdiff_t front_proxy_v2(struct front_conn *c, const char *ptr, size_t len);
-/* Each request, once its head is here: whose is it? */
+/* Each request, once its head has arrived: determines the client's address. */
 void front_proxy_request(struct front_conn *c, const struct http_head *head);
 /* Is this request from this machine, and addressed to it? */
 bool front_is_local(const struct front_conn *c);
@@ -229,7 +232,7 @@ struct front_session {
     struct front *front;
     char id[FRONT_SESSION_ID + 1];
     bool sse;   /* HTTP+SSE: everything goes over one stream that cannot be resumed */
-    bool known; /* in the map: its id has been told */
+    bool known; /* in the map: the client knows its id */
     struct front_stream standing;
     struct list streams;
     uint32_t stream_count;
@@ -259,8 +262,8 @@ void front_stream_attach(struct front_stream *st, struct front_conn *c, uint64_t
                          struct slice extra);
 bool front_stream_put(struct front_stream *st, const struct session_out *out);
 void front_stream_prime(struct front_stream *st);
-/* Tells the client after what time (-1: nobody said) to take the stream up again; left: the connection is let
- * go now, and the stream goes on. */
+/* Tells the client after what time (-1: not known) to resume the stream; left: the connection is closed now,
+ * and the stream continues. */
 void front_stream_retry(struct front_stream *st, int64_t retry_ms, bool left);
 void front_stream_finish(struct front_stream *st); /* the last event is out */
 
@@ -279,7 +282,7 @@ bool front_is_known_version(struct slice version);
 /* Pages of the site; false when the path is none of its. */
 bool front_web(struct front_conn *c, struct http_head *head, struct block *b, struct slice body);
 
-/* ---- plain.c: the servers' tools for programs that speak no MCP ---- */
+/* ---- plain.c: the servers' tools for programs without MCP ---- */
 void front_plain_servers(struct front_conn *c);
 void front_plain_tools(struct front_conn *c);
 void front_plain_call(struct front_conn *c, struct slice body);

@@ -28,11 +28,14 @@
 #include "many/many.h"
 #include "many/presence.h"
 #include "many/sweep.h"
+#include "packages/spec.h"
 #include "profiles/profile.h"
 #include "record/span.h"
 #include "risk/supply.h"
 #include "runner/limits.h"
 #include "session/session.h"
+#include "ship/ship.h"
+#include "state/database.h"
 #include "state/home_format.h"
 #include "state/stores.h"
 #include "upstream/head.h"
@@ -45,7 +48,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define GATE_LOST_TEXT_MAX 2048 /* bytes of what the log says of stores that are gone */
+#define GATE_LOST_TEXT_MAX 2048 /* bytes of the log line about lost stores */
+#define GATE_SHIP_LOOK_MS 1000  /* how soon the log reports that shipping fails, or works again */
 #define GATE_SETTLED_MS                                                                                      \
     2000 /* after which the start is over: the first checkpoint of the log is written by then */
 
@@ -55,13 +59,15 @@ struct gate {
     struct core core;
     struct server *server;
     struct builtin *builtin;
-    struct buf code_packages; /* names, separated by commas */
+    struct buf code_packages; /* a line each */
     struct principal *local;
     struct front http;
     struct front_stdio *stdio;
     uv_signal_t signals[4];
     struct front_drain drain;
     struct io_timer settled;
+    struct io_timer ship_look;
+    struct ship_health ship_seen; /* at the last look */
     struct env_list env;
     struct front_policies *policies;
     struct follow follow;
@@ -89,7 +95,7 @@ static void reload_failed(struct gate *g, const char *path, const struct err *er
                     slice_str(err->text));
 }
 
-/* Judging anew lets go of what was held back: only when the settings about it are others. */
+/* Judging again releases held tools: done only when the settings about it have changed. */
 static int reload_guard(struct gate *g, const struct settings *old, const struct settings *fresh,
                         struct err *err) {
     if (slice_same_str(old->pins.lock, fresh->pins.lock) && old->pins.first_use == fresh->pins.first_use &&
@@ -215,7 +221,7 @@ static void on_signal(uv_signal_t *handle, int signal) {
             log_warn("SIGUSR2: a hand-over needs a supervisor: start the gate with --workers 1 or more");
         return;
     }
-    if (g->stopping) { /* asked twice: at once */
+    if (g->stopping) { /* the second signal: end immediately */
         g->exit_status = 128 + signal;
         g->at_once = true;
         gate_stop(g);
@@ -243,7 +249,7 @@ static void signals_start(struct gate *g) {
 
 /* ---- the start ---- */
 
-/* There is no name for the server here: the lock knows it by what it is started with. */
+/* The server has no name here: in the lock it is identified by its command. */
 static const char *pin_name_of(char *const *command, struct arena *a) {
     size_t count = 0;
     while (command[count])
@@ -330,7 +336,42 @@ static void on_audit_changed(void *owner, const struct audit_health *health) {
         log_warn("audit log: %s; see sallyport audit verify", health->finding);
 }
 
-/* What is gone begins anew: said before it is there again. */
+/* The shipper has a thread and does not log. */
+static void on_ship_look(struct io_timer *timer) {
+    struct gate *g = container_of(timer, struct gate, ship_look);
+    struct ship_health now;
+    ship_health(g->core.ship, &now);
+    if (now.failed && !g->ship_seen.failed)
+        log_warn("the audit log is not shipped: %s; it is kept here and shipped later", now.fault);
+    else if (!now.failed && g->ship_seen.failed)
+        log_info("the audit log is shipped again");
+    if (now.held && !g->ship_seen.held)
+        log_error("calls are refused: %llu bytes of the audit log were not shipped, more than "
+                  "audit.ship.backlog_mb",
+                  (unsigned long long)now.backlog);
+    g->ship_seen = now;
+    io_timer_arm(&g->loop, timer, GATE_SHIP_LOOK_MS, on_ship_look);
+}
+
+static int ship_open(struct gate *g, struct err *err) {
+    const struct gate_config *config = g->config;
+    const struct ship_config ship = {.home = config->home,
+                                     .dsn = config->ship.dsn,
+                                     .gate = config->ship.gate,
+                                     .keep_ms = config->ship.keep_ms,
+                                     .backlog_max = config->ship.backlog_max,
+                                     .audit = g->core.audit};
+    if (!config->ship.dsn)
+        return 0;
+    if (ship_start(&ship, &g->core.ship, err) < 0) {
+        g->exit_status = GATE_STORE_FAILED;
+        return -1;
+    }
+    io_timer_arm(&g->loop, &g->ship_look, GATE_SHIP_LOOK_MS, on_ship_look);
+    return 0;
+}
+
+/* A lost store starts empty: logged before it is created again. */
 static void tell_lost_store(void *ctx, const char *name, const char *meaning) {
     struct buf *out = ctx;
     log_error("`%s` was deleted from the home, or is empty: %s", name, meaning);
@@ -359,6 +400,14 @@ static void set_console(struct gate *g) {
     g->core.console = mem_dup(url.ptr, url.len);
 }
 
+/* Before anything is opened: it says where. */
+static int database_join(struct gate *g, struct err *err) {
+    if (state_database_join(g->config->home, g->config->state_database, err) == 0)
+        return 0;
+    g->exit_status = GATE_STORE_FAILED;
+    return -1;
+}
+
 static int stores_open(struct gate *g, struct err *err) {
     const struct gate_config *config = g->config;
     struct state_config state = {
@@ -366,12 +415,15 @@ static int stores_open(struct gate *g, struct err *err) {
         .dir = config->state_dir,
         .prefix = config->state_prefix,
         .fail_mode = config->state_fail_open ? STATE_FAIL_OPEN : STATE_FAIL_CLOSED,
+        .lease_calls = config->state_lease,
         .loop = &g->loop,
     };
     struct audit_config audit = {
         .home = config->home,
         .durable = config->audit_durable,
         .retain_ms = config->audit_keep_ms,
+        .ships = config->ship.dsn != NULL,
+        .segment_bytes = config->audit_segment_bytes,
         .on_full = config->audit_pass ? AUDIT_PASS : AUDIT_REFUSE,
         .changed = on_audit_changed,
         .loop = &g->loop,
@@ -383,6 +435,7 @@ static int stores_open(struct gate *g, struct err *err) {
     if (config->flow_window_ms)
         g->core.flow_window_ms = config->flow_window_ms;
     g->core.audit_args = config->audit_args;
+    g->core.audit_hash_needed = config->audit_hash_needed;
     struct state_dsn dsn;
     set_console(g);
     if (state_dsn_parse(config->state_dsn, &dsn, err) < 0)
@@ -400,8 +453,7 @@ static int stores_open(struct gate *g, struct err *err) {
     if (lost.len)
         audit_put_event(g->core.audit, SLICE("store_lost"), (struct slice){0}, (struct slice){0},
                         buf_slice(&lost));
-    const char *collector = config->trace_url ? config->trace_url : span_exporter_default();
-    if (collector && span_exporter_start(&g->core, collector, err) < 0)
+    if (ship_open(g, err) < 0 || span_exporter_start(&g->core, config->trace_url, err) < 0)
         return -1;
     struct request_state_config keep = {config->home, config->state_key, config->park_ms};
     if (request_state_init(&g->core, &keep, err) < 0)
@@ -415,10 +467,11 @@ static void warn_plain(const struct gate_config *config) {
     const struct settings *s = config->settings;
     if (io_is_loopback(config->bind) || (s && (s->tls.cert || s->plain_http || s->trusted_proxies.count)))
         return;
-    log_warn("WITHOUT TLS ON %s: everybody on the network can read tokens and results. Set tls: {cert, key}; "
-             "or trusted_proxies, where a proxy in front of the gate speaks TLS; or plain_http: true, where "
-             "the network is safe",
-             config->bind);
+    log_warn(
+        "WITHOUT TLS ON %s: anyone on the network can read tokens and results. Set tls: {cert, key}; "
+        "or trusted_proxies, where a proxy in front of the gate terminates TLS; or plain_http: true, where "
+        "the network is safe",
+        config->bind);
 }
 
 static int auth_set_up(struct gate *g, struct err *err) {
@@ -458,20 +511,26 @@ static int front_start(struct gate *g, struct err *err) {
     g->drain = (struct front_drain){
         .front = &g->http, .core = &g->core, .timeout_ms = FRONT_DRAIN_MS, .over = on_drained, .owner = g};
     if (config->settings) {
+        if (config->settings->sessions.idle_ms)
+            g->http.session_idle_ms = config->settings->sessions.idle_ms;
+        if (config->settings->sessions.unsent_mb)
+            g->http.unsent_max = (size_t)config->settings->sessions.unsent_mb << 20;
         g->drain.not_ready_ms = config->settings->drain.not_ready_ms;
         g->drain.timeout_ms = config->settings->drain.timeout_ms;
     }
     return 0;
 }
 
-/* Said when everything is open: from here on requests are answered. */
+/* Logged when everything is open: from here on requests are answered. The last line without a time, because
+ * programs that start a gate read the address in it. */
 static void tell_listening(const struct gate *g) {
     const struct gate_config *config = g->config;
-    if (g->stdio || config->worker) /* a supervisor says it, when all of its workers listen */
-        return;
-    bool v6 = strchr(config->bind, ':') != NULL;
-    log_info("listening on %s://%s%s%s:%u%s", g->http.tls ? "https" : "http", v6 ? "[" : "", config->bind,
-             v6 ? "]" : "", g->http.port, config->transport == GATE_SSE ? "/sse" : "/mcp");
+    if (!g->stdio && !config->worker) { /* a supervisor logs it, when all of its workers listen */
+        bool v6 = strchr(config->bind, ':') != NULL;
+        log_info("listening on %s://%s%s%s:%u%s", g->http.tls ? "https" : "http", v6 ? "[" : "", config->bind,
+                 v6 ? "]" : "", g->http.port, config->transport == GATE_SSE ? "/sse" : "/mcp");
+    }
+    log_set_timed(true);
 }
 
 /* One mapping of /proc/self/smaps: of a file, and without a page of our own in it (relocated data has some).
@@ -551,17 +610,34 @@ static int code_limits(const struct settings *s, struct code_config *config, str
     return 0;
 }
 
+static int code_is_taken(struct err *err) {
+    return err_set(err, "a server is called `code`, which is the name of the built-in one: rename it, or "
+                        "say `code: {enabled: false}`");
+}
+
 /* The built-in server stands beside those of the settings, under a name of its own. */
 static int code_set_up(struct gate *g, struct err *err) {
     const struct settings *s = fleet_settings(g->fleet);
     if (!s->code.enabled)
         return 0;
     buf_init(&g->code_packages, CODE_PACKAGES_TEXT_MAX);
-    for (size_t i = 0; i < s->code.packages.count; i++)
-        buf_printf(&g->code_packages, "%s,", s->code.packages.items[i]);
+    for (size_t i = 0; i < s->code.packages.allow.count; i++) {
+        const char *entry = s->code.packages.allow.items[i];
+        struct pack_spec spec;
+        if (!pack_spec_preset(slice_str(entry)) &&
+            pack_spec_parse(slice_str(entry), PACK_PIP, &spec, err) < 0)
+            return err_wrap(err, "code.packages.allow");
+        buf_printf(&g->code_packages, "%s\n", entry);
+    }
     buf_put_char(&g->code_packages, '\0');
-    struct code_config config = {
-        .home = g->config->home, .min_tier = (int)s->code.min_tier, .packages = g->code_packages.ptr};
+    struct code_config config = {.home = g->config->home,
+                                 .min_tier = (int)s->code.min_tier,
+                                 .bash = s->code.bash,
+                                 .packages = g->code_packages.ptr,
+                                 .network_allow = s->code.network.allow.items,
+                                 .network_allow_count = s->code.network.allow.count,
+                                 .network_inject = s->code.network.inject.items,
+                                 .network_inject_count = s->code.network.inject.count};
     if (s->code.max_calls < 0 || s->code.max_calls > SANDBOX_CALLS_MAX)
         return err_set(err, "code.max_calls: a number from 1 to %d", SANDBOX_CALLS_MAX);
     config.calls_max = (uint32_t)s->code.max_calls;
@@ -575,8 +651,7 @@ static int code_set_up(struct gate *g, struct err *err) {
             "code.profile `%s`: there are native, code-execution-mcp, python-interpreter, codemode, datagen",
             s->code.profile);
     if (server_find(&g->core, SLICE("code")))
-        return err_set(err, "a server is called `code`, which is the name of the built-in one: rename it, or "
-                            "say `code: {enabled: false}`");
+        return code_is_taken(err);
     struct server *server = server_new(&g->core);
     server->up.name = "code";
     if (s->code.policy &&
@@ -588,7 +663,11 @@ static int code_set_up(struct gate *g, struct err *err) {
 static int fleet_set_up(struct gate *g, struct err *err) {
     g->core.many_servers = true;
     g->fleet = g->http.fleet = fleet_new(&g->http, g->config->home);
-    if (fleet_apply(g->fleet, steal(g->settings), err) < 0 || code_set_up(g, err) < 0)
+    if (fleet_apply(g->fleet, steal(g->settings), err) < 0)
+        return -1;
+    if (g->config->code) /* on stdio: it is the one that the client sees */
+        return server_find(&g->core, SLICE("code")) ? code_is_taken(err) : server_set_up(g, err);
+    if (code_set_up(g, err) < 0)
         return -1;
     watch_settings(g);
     sweep_start(&g->core);
@@ -651,19 +730,21 @@ static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
                                         .owner = g};
     g->follow = (struct follow){
         .core = &g->core, .config = g->config, .policies = g->policies, .log_level = log_get_level()};
-    if (g->settings)
-        follow_log_level(&g->follow, g->settings);
-    if (policy_set_up(g, err) < 0)
+    if (g->settings) {
+        follow_log(&g->follow, g->settings);
+        io_watch_times(&g->loop, g->settings->reload.quiet_ms, g->settings->reload.longest_ms);
+    }
+    if (database_join(g, err) < 0 || policy_set_up(g, err) < 0)
         return -1;
     if ((g->settings ? fleet_set_up(g, err) : server_set_up(g, err)) < 0 || guard_set_up(g, err) < 0 ||
         pii_open(g, err) < 0)
         return -1;
     signals_start(g);
-    /* The child starts while the stores are opened; nothing is read from anybody before the loop runs. */
+    /* The child starts while the stores are opened; no input is read before the loop runs. */
     if (front_start(g, err) < 0 || spawn_attach(spawn, &g->loop, err) < 0 || stores_open(g, err) < 0)
         return -1;
     front_policies_set_audit(g->policies, g->core.audit);
-    if (g->config->settings && front_peers_open(&g->http, g->config->home, err) < 0)
+    if (g->config->settings && !g->stdio && front_peers_open(&g->http, g->config->home, err) < 0)
         return -1;
     if (g->config->site.open && !g->stdio)
         g->http.site = g->config->site.open(g->config->site.ctx, &g->core, g->config, g->http.port);
@@ -677,6 +758,7 @@ static void gate_free(struct gate *g, struct spawn *spawn) {
     g->stopping = true; /* a signal that comes while children are waited for finds no front any more */
     front_drain_free(&g->drain);
     io_timer_stop(&g->loop, &g->settled);
+    io_timer_stop(&g->loop, &g->ship_look);
     front_stdio_free(g->stdio);
     front_http_stop(&g->http);
     if (g->http.site)
@@ -696,13 +778,16 @@ static void gate_free(struct gate *g, struct spawn *spawn) {
     front_policies_free(g->policies);
     struct state_store *state = g->core.state;
     struct audit *audit = g->core.audit;
+    struct ship *ship = g->core.ship;
     struct privacy *pii = g->core.privacy;
     session_core_free(&g->core);
     stop_close(&g->core);
     privacy_free(pii);
     builtin_close(g->builtin);
     buf_free(&g->code_packages);
+    ship_settle(ship);
     audit_close(audit);
+    ship_end(ship);
     state_close(state);
     principal_unref(g->local);
     if (!g->at_once) /* their input has been closed: they may end by themselves */
@@ -725,9 +810,12 @@ void gate_config_from(struct gate_config *config, struct settings *take_settings
     if (s->state.dir)
         config->state_dir = s->state.dir;
     config->state_dsn = s->state.dsn;
+    config->state_database = s->state.database;
     config->state_prefix = s->state.prefix;
     config->state_fail_open = s->state.fail_mode == SETTINGS_FAIL_OPEN;
+    config->state_lease = s->state.lease;
     config->audit_args = (enum audit_args_mode)s->audit.arguments;
+    config->audit_hash_needed = s->audit.hash == SETTINGS_HASH_NEEDED;
     config->pii = (struct privacy_config){.mode = (enum filter_mode)s->pii.mode,
                                           .arguments = (enum pii_arguments)s->pii.arguments,
                                           .scope = (enum vault_reach)s->pii.scope,
@@ -735,7 +823,12 @@ void gate_config_from(struct gate_config *config, struct settings *take_settings
                                           .rules = s->pii.rules};
     config->audit_durable = s->audit.durable;
     config->audit_keep_ms = s->audit.keep_ms;
+    config->audit_segment_bytes = (uint64_t)s->audit.segment_mb << 20;
     config->audit_pass = s->audit.on_full == SETTINGS_FULL_PASS;
+    config->ship.dsn = s->audit.ship.dsn;
+    config->ship.gate = s->audit.ship.gate;
+    config->ship.keep_ms = s->audit.ship.keep_ms;
+    config->ship.backlog_max = (uint64_t)s->audit.ship.backlog_mb << 20;
     config->lock_path = s->pins.lock;
     config->pins_ask = s->pins.first_use == SETTINGS_FIRST_ASK;
     config->pins_max_age_ms = s->pins.max_age_ms;

@@ -1,4 +1,4 @@
-/* How a gate is told to run: the command line and the settings together. */
+/* The configuration of a gate: the command line and the settings together. */
 #pragma once
 
 #include "audit/audit.h"
@@ -12,19 +12,19 @@
 struct core;
 struct web_site;
 struct gate_config;
+struct settings;
 
 /* What is served beside MCP: made when the gate has its stores, taken apart before they are closed. */
 struct gate_site {
     const struct web_site *(*open)(void *ctx, struct core *core, const struct gate_config *config,
                                    uint16_t port);
-    void (*set_secret)(void *ctx, const char *callback_secret); /* another one, or NULL for none */
+    void (*follow)(void *ctx, const struct settings *fresh); /* other settings are in force */
     void (*close)(void *ctx);
     void *ctx;
 };
 
 enum gate_transport { GATE_STDIO, GATE_HTTP, GATE_SSE };
 
-struct settings;
 struct gate_worker;
 
 struct gate_config {
@@ -54,19 +54,28 @@ struct gate_config {
     const char *home;       /* where the audit log lives, and counters unless state_dir says otherwise */
     const char *state_dir;
     const char *state_dsn;
+    const char *state_database; /* NULL: what the home says */
     const char *state_prefix;
     bool state_fail_open;
-    bool audit_durable;            /* a call is made only when its record is on disk */
-    uint64_t audit_keep_ms;        /* older parts of the log are retired; 0: never */
+    int64_t state_lease;
+    bool audit_durable;           /* a call is made only when its record is on disk */
+    uint64_t audit_segment_bytes; /* 0: the default */
+    uint64_t audit_keep_ms;       /* older parts of the log are retired; 0: never */
+    struct {
+        const char *dsn; /* NULL: nothing is shipped */
+        const char *gate;
+        uint64_t keep_ms, backlog_max;
+    } ship;
     bool audit_pass;               /* calls pass when the log is full or fails; the gap is counted */
     uint64_t flow_window_ms;       /* how long a flow label lasts; 0: the default */
     bool approvals_persons;        /* a person sits at every client; see struct approve_settings */
     int approvals_mode;            /* enum approve_mode: how a person is reached */
     uint64_t approvals_timeout_ms; /* how long a call may wait for one, where the policy says nothing */
     enum audit_args_mode audit_args;
+    bool audit_hash_needed;
     struct privacy_config pii;     /* its home is filled in */
     bool approvals_slack;          /* it is a Slack channel */
-    const char *approvals_webhook; /* URL that is told of each call that waits, or NULL; needs a secret */
+    const char *approvals_webhook; /* URL that is notified of each call that waits, or NULL; needs a secret */
     const char *approvals_secret;  /* signs webhooks and callbacks; NULL: neither */
     const char *trace_url;         /* collector of traces, or NULL */
     const char *state_key;         /* file of the keys that seal requestState; NULL: in the home */

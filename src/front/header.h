@@ -1,4 +1,4 @@
-/* The headers that mirror a message in the modern era: they must say what the body says. */
+/* The headers that mirror a message in the modern era: they must match the body. */
 #pragma once
 
 #include "base/arena.h"

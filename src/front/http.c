@@ -11,9 +11,11 @@
 #include "front/share.h"
 
 #include "base/check.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "call/answer.h"
 #include "io/tls.h"
+#include "session/session.h"
 #include "wire/emit.h"
 #include "wire/sse.h"
 
@@ -152,8 +154,8 @@ static void dispatch(struct front_conn *c, struct http_head *head, struct block 
     arena_reset(&f->scratch);
 }
 
-/* The request waits for something and is looked at again then. Its bytes stay where they are: no read moves
- * what is referred to. */
+/* The request waits for something and is processed again then. Its bytes stay in place: no read may move what
+ * is referred to. */
 void front_conn_hold(struct front_conn *c, const struct http_head *head, struct block *b, struct slice body) {
     c->held = block_ref(b);
     c->held_body = body;
@@ -177,7 +179,7 @@ static void tell_continue(struct front_conn *c, const struct http_head *head) {
     c->told_continue = true;
 }
 
-/* Bodies share a ceiling, so that many of them at once cannot take all memory. */
+/* Bodies share a ceiling, so that many concurrent ones cannot take all memory. */
 static bool count_body(struct front_conn *c, size_t len) {
     if ((c->known && len <= FRONT_BODY_SMALL) || front_share_bytes(c, len))
         return true;
@@ -185,7 +187,7 @@ static bool count_body(struct front_conn *c, size_t len) {
     return false;
 }
 
-/* Who sends it is asked before a body is waited for. */
+/* The sender is authenticated before a body is awaited. */
 static bool admit_body(struct front_conn *c, const struct http_head *head, size_t len) {
     struct front *f = c->front;
     const bool keep_alive = c->keep_alive;
@@ -249,7 +251,8 @@ static bool begin_chunks(struct front_conn *c, const struct http_head *head, con
     return true;
 }
 
-/* One request off the front. Consumed bytes, 0 when more are needed, -1 when the connection is spoken for. */
+/* Takes one request from the start of the input. Returns consumed bytes, 0 when more are needed, -1 when the
+ * connection is in use. */
 static ptrdiff_t take_request(struct front_conn *c, struct block *b, char *ptr, size_t len) {
     if (c->head_copy)
         return take_chunks(c, ptr, len);
@@ -282,7 +285,7 @@ static ptrdiff_t take_request(struct front_conn *c, struct block *b, char *ptr, 
     return got + (ptrdiff_t)body;
 }
 
-/* The struct may be freed by what a request causes; the handle tells. */
+/* A request may free the struct; the handle shows it. */
 static bool conn_is_open(struct io_conn *io) { return !io->closing && !io->finishing; }
 
 static void on_secured(void *owner, int status, const char *why) {
@@ -293,8 +296,8 @@ static void on_secured(void *owner, int status, const char *why) {
         front_conn_close(c);
 }
 
-/* What a proxy may say before anything else. Consumed bytes; more than `len` when nothing is left to look at
- * here. */
+/* The PROXY protocol header, before anything else. Returns consumed bytes; more than `len` when nothing is
+ * left to read here. */
 static size_t look_for_v2(struct front_conn *c, const char *ptr, size_t len) {
     ptrdiff_t n = front_proxy_v2(c, ptr, len);
     if (n == -1)
@@ -391,7 +394,7 @@ static void on_incoming(struct io_listener *l, void *owner, int take_fd) {
     }
     conn_begin(c);
     if (f->conn_count > FRONT_CONNS_MAX && f->tls) {
-        front_conn_close(c); /* nothing can be said before a handshake */
+        front_conn_close(c); /* nothing can be sent before a TLS handshake */
         return;
     }
     if (f->conn_count > FRONT_CONNS_MAX) {
@@ -464,10 +467,41 @@ static void put_usual_head(struct front_conn *c, struct slice extra, size_t len)
     put_head_end(c, extra);
 }
 
+static struct front_conn *slowest_reader(const struct front *f) {
+    struct front_conn *most = NULL;
+    LIST_FOR (n, &f->conns) {
+        struct front_conn *c = container_of(n, struct front_conn, node);
+        if (!most || io_conn_queued(c->io) > io_conn_queued(most->io))
+            most = c;
+    }
+    return most;
+}
+
+static void end_slow_readers(struct io_timer *timer) {
+    struct front *f = container_of(timer, struct front, unsent_timer);
+    size_t queued = f->loop->queued;
+    while (queued > f->unsent_max) {
+        struct front_conn *c = slowest_reader(f);
+        size_t bytes = c ? io_conn_queued(c->io) : 0;
+        if (!bytes)
+            return;
+        log_warn("a client that does not read its answers was disconnected: %zu MB of %zu MB unsent",
+                 bytes >> 20, queued >> 20);
+        queued -= bytes;
+        front_conn_close(c);
+    }
+}
+
+static void watch_unsent(struct front *f) {
+    if (f->loop->queued > f->unsent_max)
+        io_timer_soon(f->loop, &f->unsent_timer, end_slow_readers);
+}
+
 void front_answer(struct front_conn *c, int status, const char *type, struct slice extra, struct slice body) {
     put_head(c, status, type, extra, true, body.len);
     if (!c->head_only)
         io_conn_put(c->io, body);
+    watch_unsent(c->front);
     conn_done(c);
 }
 
@@ -495,6 +529,7 @@ void front_answer_fault(struct front_conn *c, int status, struct slice extra, co
 
 static void put_message(struct front_conn *c, const struct session_out *out) {
     io_conn_put_splice(c->io, out->text, out->msg ? out->msg->block : NULL);
+    watch_unsent(c->front);
 }
 
 void front_answer_message(struct front_conn *c, int status, struct slice extra,
@@ -634,6 +669,8 @@ int front_http_start(struct front *f, const struct gate_config *config, struct e
     map_init(&f->strangers);
     arena_init(&f->scratch);
     buf_init(&f->out, HTTP_HEAD_MAX);
+    f->session_idle_ms = FRONT_SESSION_IDLE_MS;
+    f->unsent_max = FRONT_UNSENT_MAX;
     f->bind = config->bind;
     f->loopback = io_is_loopback(f->bind);
     f->worker = config->worker;
@@ -678,11 +715,13 @@ void front_http_end(struct front *f) {
 void front_http_stop(struct front *f) {
     if (!f->conns.next) /* never started */
         return;
+    io_timer_stop(f->loop, &f->unsent_timer);
     front_http_hush(f);
     front_http_end(f);
     while (!list_empty(&f->conns))
         front_conn_close(container_of(f->conns.next, struct front_conn, node));
     front_stateless_close(f);
+    session_end_closed(f->core);
     map_free(&f->sessions);
     map_free(&f->grants);
     map_free(&f->strangers);

@@ -47,7 +47,7 @@ void identity_add(struct identity *who, struct arena *a, const char *name, struc
 
 /* ---- claims ---- */
 
-/* Said of the token, not of its subject: another token of the same person has others. */
+/* A claim about the token, not about its subject: other tokens of the same person differ in it. */
 static bool is_of_the_token(struct slice claim) {
     static const char *const names[] = {"exp",   "iat",     "nbf",    "jti", "aud", "auth_time",
                                         "nonce", "at_hash", "c_hash", "sid", "uti", "rh"};
@@ -96,7 +96,7 @@ void identity_from_claims(struct identity *who, struct arena *a, const struct jw
         uint32_t key = in->at, node = in->list ? key : key + 1;
         in->at = tape_node(t, node)->next;
         bool nested = tape_is(t, node, TAPE_OBJECT) || tape_is(t, node, TAPE_ARRAY);
-        if (in->list) { /* of texts; of anything else there is nothing to say */
+        if (in->list) { /* a list of texts; other lists are ignored */
             if (tape_is(t, node, TAPE_STRING))
                 identity_add(who, a, name_of(a, in, tape_text(t, node, a)).ptr, SLICE("true"));
             continue;
@@ -105,7 +105,7 @@ void identity_from_claims(struct identity *who, struct arena *a, const struct jw
         if (depth == 1 && is_of_the_token(text))
             continue;
         struct slice name = name_of(a, in, text);
-        /* OpenID Connect 5.6.2: the issuer left claims out and says where they lie. */
+        /* OpenID Connect 5.6.2: the issuer left claims out and refers to another source. */
         if (depth == 1 && slice_is(text, "_claim_names"))
             who->excess = true;
         if (nested && depth == CLAIM_DEPTH_MAX)

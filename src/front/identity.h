@@ -30,5 +30,5 @@ const struct settings_rule *identity_rule(const struct identity *who, const stru
                                           size_t count);
 /* A principal that may do what the rule says (NULL: everything), except for its policy and its grant. */
 struct principal *identity_principal(const struct identity *who, const struct settings_rule *rule);
-/* A text that is the same for two identities who may do and are the same; in the arena. */
+/* A text that is equal for two identities with the same claims and permissions; in the arena. */
 struct slice identity_key(const struct identity *who, const struct settings_rule *rule, struct arena *a);

@@ -176,13 +176,23 @@ enum jwt_fault front_issuer_judge(struct front_issuer *i, const struct jwt *jwt,
     i->audiences[i->audience_count] = arena_dup(&a, endpoint).ptr;
     i->rules.audience_count = i->audience_count + (endpoint.len > 0);
     uint64_t expires_s = 0;
-    /* The claims first: a token that is not for us says nothing about our issuer's keys. */
+    /* The claims first: a token that is not for us must not cause a fetch of our issuer's keys. */
     enum jwt_fault fault = jwt_judge(jwt, &i->rules, now_ms / 1000, &expires_s);
     if (fault == JWT_OK)
         fault = jwt_verify(jwt, i->keys, i->algorithms);
     *ret_expires_ms = expires_s * 1000;
     arena_free(&a);
     return fault;
+}
+
+enum jwt_fault front_issuer_judge_id(struct front_issuer *i, const struct jwt *jwt, uint64_t now_ms) {
+    struct jwt_rules rules = i->rules;
+    rules.audiences = &i->settings->console.client_id;
+    rules.audience_count = i->settings->console.client_id != NULL;
+    rules.ended = true;
+    uint64_t ignored;
+    enum jwt_fault fault = jwt_judge(jwt, &rules, now_ms / 1000, &ignored);
+    return fault == JWT_OK ? jwt_verify(jwt, i->keys, i->algorithms) : fault;
 }
 
 /* ---- the start and the end ---- */

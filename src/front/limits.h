@@ -11,10 +11,12 @@
     600000 /* a session waits so long for the next token of its subject when one has expired */
 #define FRONT_STREAM_EVENTS_MAX 256 /* kept for resumption, a stream */
 #define FRONT_STREAM_BYTES_MAX (1u << 20)
-#define FRONT_STREAMS_MAX 256             /* streams a session remembers */
-#define FRONT_STREAM_KEEP_MS 300000       /* how long a finished stream can be resumed */
-#define FRONT_QUEUE_MAX (72u << 20)       /* unsent bytes at which a slow reader is dropped */
-#define FRONT_TAG 16                      /* hex digits that name a process */
+#define FRONT_STREAMS_MAX 256       /* streams a session remembers */
+#define FRONT_STREAM_KEEP_MS 300000 /* how long a finished stream can be resumed */
+#define FRONT_QUEUE_MAX (72u << 20) /* unsent bytes at which a slow reader is dropped */
+#define FRONT_UNSENT_MAX                                                                                     \
+    (256u << 20)     /* of all slow readers together, unless sessions.unsent_mb says otherwise */
+#define FRONT_TAG 16 /* hex digits that name a process */
 #define FRONT_SESSION_ID (FRONT_TAG + 22) /* its tag, and 132 random bits */
 #define FRONT_PEER_YOUNG_S 60             /* a socket without a listener that is younger is left alone */
 #define FRONT_FANOUT_MS 2000              /* for the other processes of the gate to answer for themselves */
@@ -27,7 +29,7 @@
 #define FRONT_BODY_SMALL (64u << 10) /* larger bodies count against the next ceiling while they arrive */
 #define FRONT_BODY_BYTES_MAX (512u << 20)
 #define FRONT_STRANGER_CONNS_MAX 128         /* of one network, before a request of theirs is authenticated */
-#define FRONT_STRANGER_BODY_MAX (1u << 20)   /* a body whose sender is not known when its head is here */
+#define FRONT_STRANGER_BODY_MAX (1u << 20)   /* a body whose sender is not authenticated yet */
 #define FRONT_STRANGER_SHARE_MAX (8u << 20)  /* bytes of such bodies, from one network */
 #define FRONT_STRANGER_BYTES_MAX (64u << 20) /* and from all */
 #define FRONT_DRAIN_MS 10000   /* for calls under way at the end, unless drain.timeout says otherwise */
@@ -41,7 +43,7 @@
 #define GATE_TICK_MS 20             /* between two looks of the supervisor */
 #define GATE_RESTART_MS 100         /* before a worker that died young is started again; doubles */
 #define GATE_RESTART_MAX_MS 5000    /* at most */
-#define GATE_RESTART_FORGET_MS 5000 /* a worker that lasted so long is started again at once */
+#define GATE_RESTART_FORGET_MS 5000 /* a worker that lasted so long is restarted immediately */
 #define GATE_TRIAL_S 30             /* for a new program to read the settings, before a hand-over */
 #define GATE_WORDS_MAX 256          /* of the command line, handed on at a hand-over */
 #define GATE_WORDS_BYTES_MAX (128u << 10)
@@ -56,6 +58,7 @@
 #define SETTINGS_HEALTH_MS 30000 /* of silence, before a health check */
 #define SETTINGS_HEALTH_TIMEOUT_MS 15000
 #define SETTINGS_APPROVAL_MS 1800000
+#define SETTINGS_MB_MAX 1048576    /* a size in megabytes */
 #define SETTINGS_DISCOVERY_KEEP 10 /* of the most used tools, in a hybrid list */
 #define SETTINGS_DISCOVERY_KEEP_MAX 100
 #define FRONT_EOF_MS 30000          /* after end of input on stdio: time for answers under way */

@@ -287,7 +287,7 @@ static void post_legacy(struct front_conn *c, const struct http_head *head, stru
     front_answer(c, 202, NULL, (struct slice){0}, (struct slice){0});
 }
 
-/* Several messages at once, which only sessions of some revisions may send. */
+/* Several messages in one body, which only sessions of some revisions may send. */
 static void post_batch(struct front_conn *c, const struct http_head *head, struct block *b,
                        struct slice body) {
     struct front_session *fs = find_session(c, head);
@@ -347,6 +347,8 @@ static void post(struct front_conn *c, const struct http_head *head, struct bloc
     if (!c->peer && park_owner(c->front->core, who, m, &c->front->scratch, node) &&
         front_peers_send(c, head, b, body, node))
         ; /* the process that waits for these answers has them */
+    else if (header_is_modern(head, m) && front_peers_route_id(c, head, b, body, m))
+        ; /* the process that has the job or task does */
     else if (header_is_modern(head, m))
         post_modern(c, head, m);
     else

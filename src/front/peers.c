@@ -2,6 +2,7 @@
 
 #include "base/hex.h"
 #include "base/mem.h"
+#include "code/code.h"
 #include "io/tls.h"
 #include "wire/base64.h"
 
@@ -89,7 +90,7 @@ void front_relay_free(struct front_relay *r) {
     free(r);
 }
 
-/* The answer is out. The connection may take its next request at once, or be gone. */
+/* The answer is sent. The connection may take its next request immediately, or be closed. */
 static void relay_done(struct front_relay *r) {
     struct front_conn *c = r->conn;
     r->conn = NULL;
@@ -107,7 +108,7 @@ static void relay_lost(struct front_relay *r) {
         front_conn_close(c);
     else if (c)
         front_answer_error(c, 404, -32001, (struct slice){0},
-                           "the process that had this session is gone; initialize again");
+                           "the process of this session has exited; initialize again");
 }
 
 /* Consumed bytes; 0: more are needed, or it is over. */
@@ -157,7 +158,7 @@ static size_t on_data(struct io_conn *io, void *owner, struct block *b, char *pt
     (void)b;
     struct front_relay *r = owner;
     size_t used = 0;
-    /* What ends the answer may free the relay; the handle tells. */
+    /* The end of the answer may free the relay; the handle shows it. */
     while (!io->closing && r->conn && !r->in_body && used < len) {
         size_t n = take_head(r, ptr + used, len - used);
         if (n == 0)
@@ -263,6 +264,47 @@ static bool tag_of(struct slice id, char ret_tag[FRONT_TAG + 1]) {
     memcpy(ret_tag, tag.ptr, FRONT_TAG);
     ret_tag[FRONT_TAG] = '\0';
     return true;
+}
+
+/* Of the task or the job that the message is about; 0: of none. */
+static uint32_t find_id(const struct msg *m) {
+    static const char *const arguments[] = {"job_id", "execution_uuid"};
+    if (!m->rpc.params || !tape_is(&m->tape, m->rpc.params, TAPE_OBJECT))
+        return 0;
+    uint32_t id = tape_get_str(&m->tape, m->rpc.params, "taskId");
+    for (size_t i = 0; !id && i < ARRAY_LEN(arguments); i++)
+        id = tape_path(&m->tape, m->rpc.params, "arguments", arguments[i], NULL);
+    return id && tape_is(&m->tape, id, TAPE_STRING) ? id : 0;
+}
+
+/* The process whose tag begins so. */
+static bool find_peer(const struct front *f, struct slice start, char ret_tag[FRONT_TAG + 1]) {
+    bool found = false;
+    DIR *d = opendir(f->peer_dir);
+    for (const struct dirent *e; d && !found && (e = readdir(d));)
+        if (strlen(e->d_name) == FRONT_TAG && slice_starts(slice_str(e->d_name), start)) {
+            memcpy(ret_tag, e->d_name, FRONT_TAG + 1);
+            found = true;
+        }
+    if (d)
+        closedir(d);
+    return found;
+}
+
+bool front_peers_route_id(struct front_conn *c, const struct http_head *head, struct block *b,
+                          struct slice body, const struct msg *m) {
+    const struct front *f = c->front;
+    const uint32_t node = f->peer_dir && !c->peer ? find_id(m) : 0;
+    unsigned char ignored[CODE_NODE];
+    char tag[FRONT_TAG + 1];
+    if (!node)
+        return false;
+    struct slice id = tape_raw(&m->tape, node); /* what has escapes is no id of ours */
+    if (id.len < 2 + 2 * CODE_NODE)
+        return false;
+    struct slice end = slice_of(id.ptr + id.len - 1 - 2 * CODE_NODE, 2 * CODE_NODE);
+    return hex_get(end, ignored, sizeof(ignored)) && !slice_starts(slice_str(f->tag), end) &&
+           find_peer(f, end, tag) && front_peers_send(c, head, b, body, tag);
 }
 
 bool front_peers_route(struct front_conn *c, const struct http_head *head, struct block *b,

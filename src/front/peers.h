@@ -23,6 +23,10 @@ bool front_peers_route(struct front_conn *c, const struct http_head *head, struc
 /* The same for one that names its owner otherwise. */
 bool front_peers_send(struct front_conn *c, const struct http_head *head, struct block *b, struct slice body,
                       const char *tag);
+/* A modern request about a job or task of the gate's own, which another process has: its id ends with the
+ * beginning of that one's tag. */
+bool front_peers_route_id(struct front_conn *c, const struct http_head *head, struct block *b,
+                          struct slice body, const struct msg *m);
 /* Writes the request of that connection, as it came, for another process. */
 void front_peers_put_request(const struct front_conn *c, struct io_conn *io, const struct http_head *head,
                              struct block *b, struct slice body);

@@ -1,4 +1,4 @@
-/* Tools for programs that speak no MCP, code that a model wrote above all:
+/* Tools for programs without MCP, above all code that a model wrote:
  *
  *   GET  /mcp/servers         ["files","stripe"]
  *   GET  /mcp/{server}/tools  the result of tools/list
@@ -28,7 +28,7 @@ static void not_found(struct front_conn *c) {
     front_answer(c, 404, "application/json", (struct slice){0}, SLICE("{\"error\":\"Not found\"}"));
 }
 
-/* {"error":MESSAGE,"code":N,"data":…}: the JSON-RPC error in the words of plain HTTP. */
+/* {"error":MESSAGE,"code":N,"data":…}: the JSON-RPC error as plain HTTP. */
 static void answer_error(struct front_conn *c, const struct tape *t, uint32_t error) {
     struct arena *a = &c->front->scratch;
     uint32_t code = tape_get_str(t, error, "code"), message = tape_get_str(t, error, "message");

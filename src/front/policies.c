@@ -57,6 +57,8 @@ int front_policy_load(const char *path, struct policy **ret_policy, struct err *
     /* Agents read the name in denials: they need not know where files lie. */
     const char *slash = strrchr(path, '/');
     int rc = policy_load(buf_slice(&text), slash ? slash + 1 : path, ret_policy, &problems);
+    for (size_t i = 0; rc == 0 && i < problems.count; i++)
+        log_warn("policy `%s`: %.*s", path, SLICE_FMT(problems.items[i].text));
     return rc < 0 ? policy_faults(path, &problems, err) : 0;
 }
 

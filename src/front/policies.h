@@ -1,6 +1,6 @@
-/* Policy files in use: each is read once and watched. A caller that binds a place gets a reference put there,
- * and another one whenever the file has a new content; a file that does not load changes nothing but the log.
- */
+/* Policy files in use: each is read once and watched. A caller that binds a pointer gets a reference stored
+ * there, and a new one whenever the file's content changes. A file that does not load is logged and changes
+ * nothing. */
 #pragma once
 
 #include "base/err.h"
@@ -14,13 +14,13 @@ struct io_loop;
 struct front_policies *front_policies_new(struct io_loop *loop);
 /* Where reloads are recorded; NULL: nowhere. */
 void front_policies_set_audit(struct front_policies *ps, struct audit *audit);
-/* Told of each policy that another has replaced. */
+/* Called for each policy that has been replaced. */
 void front_policies_on_replaced(struct front_policies *ps, void (*replaced)(void *ctx, struct slice hash),
                                 void *ctx);
-/* The files are no longer looked after; places keep what they have. NULL is fine. */
+/* Stops watching the files; bound pointers keep what they have. NULL is fine. */
 void front_policies_free(struct front_policies *ps);
 
-/* Takes every file up as it is now, without waiting for it to hold still. */
+/* Reloads every file now, without waiting until it stops changing. */
 void front_policies_reload(struct front_policies *ps);
 
 struct front_policy_place {

@@ -38,9 +38,10 @@ struct prober {
     enum probe_stage stage;
     uint32_t pages;
     uint32_t last_id;
-    bool any_tool;
+    bool skills; /* the tools are known, and it is asked for its skills */
     bool over;
     struct buf tools; /* elements, with commas between them */
+    struct buf skill_list;
     struct buf about; /* members of the result in front of the tools */
     struct io_timer deadline;
     uint64_t started_ms;
@@ -72,6 +73,8 @@ static void finish(struct prober *p, const char *why) {
         buf_put_slice(&probe->text, buf_slice(&p->about));
         buf_put_str(&probe->text, "\"tools\":[");
         buf_put_slice(&probe->text, buf_slice(&p->tools));
+        buf_put_str(&probe->text, "],\"skills\":[");
+        buf_put_slice(&probe->text, buf_slice(&p->skill_list));
         buf_put_str(&probe->text, "]}");
     }
     if (p->all->done)
@@ -116,7 +119,8 @@ static void ask_initialize(struct prober *p) {
 static void ask_page(struct prober *p, struct slice cursor_raw) {
     cleanup_buf struct buf text;
     buf_init(&text, 65536);
-    buf_printf(&text, "{\"jsonrpc\":\"2.0\",\"id\":%u,\"method\":\"tools/list\",\"params\":{", ++p->last_id);
+    buf_printf(&text, "{\"jsonrpc\":\"2.0\",\"id\":%u,\"method\":\"%s/list\",\"params\":{", ++p->last_id,
+               p->skills ? "skills" : "tools");
     if (cursor_raw.len) {
         buf_put_str(&text, "\"cursor\":");
         buf_put_slice(&text, cursor_raw);
@@ -144,23 +148,34 @@ static void note_about(struct prober *p, const struct tape *t, uint32_t body) {
     }
 }
 
-static void take_page(struct prober *p, const struct tape *t, uint32_t body) {
-    uint32_t tools = tape_get_str(t, body, "tools");
-    if (!tools || !tape_is(t, tools, TAPE_ARRAY)) {
-        finish(p, "the server's list of tools is not a list");
+/* A modern server was not asked what it offers: it is asked for skills, and may have none. */
+static void ask_skills(struct prober *p) {
+    if (p->skills || !server_offers(p->server, "io.modelcontextprotocol/skills")) {
+        finish(p, NULL);
         return;
     }
-    TAPE_FOR_ELEM(t, tools, i) {
-        if (p->any_tool)
-            buf_put_char(&p->tools, ',');
-        buf_put_slice(&p->tools, tape_raw(t, i));
-        p->any_tool = true;
+    p->skills = true;
+    ask_page(p, (struct slice){0});
+}
+
+static void take_page(struct prober *p, const struct tape *t, uint32_t body) {
+    struct buf *out = p->skills ? &p->skill_list : &p->tools;
+    uint32_t list = tape_get_str(t, body, p->skills ? "skills" : "tools");
+    if (!list || !tape_is(t, list, TAPE_ARRAY)) {
+        finish(p, p->skills ? "the server's list of skills is not a list"
+                            : "the server's list of tools is not a list");
+        return;
+    }
+    TAPE_FOR_ELEM(t, list, i) {
+        if (out->len)
+            buf_put_char(out, ',');
+        buf_put_slice(out, tape_raw(t, i));
     }
     uint32_t next = tape_get_str(t, body, "nextCursor");
-    if (p->tools.full)
+    if (out->full)
         finish(p, "the server's list of tools is too large");
     else if (!next || !tape_is(t, next, TAPE_STRING))
-        finish(p, NULL);
+        ask_skills(p);
     else if (++p->pages >= PROBE_PAGES_MAX)
         finish(p, "the server's list of tools never ends");
     else
@@ -176,7 +191,7 @@ static void fail_with(struct prober *p, const struct tape *t, uint32_t body) {
     arena_free(&a);
 }
 
-/* A server without tools says so in different ways. */
+/* Servers report in different ways that they have no tools. */
 static bool means_no_tools(const struct tape *t, uint32_t body) {
     int64_t code;
     uint32_t node = tape_get_str(t, body, "code");
@@ -204,7 +219,7 @@ static void on_reply(struct call_sink *sink, const struct session_out *out) {
     } else if (result) {
         take_page(p, &t, result);
     } else if (p->stage != PROBE_INITIALIZE && means_no_tools(&t, error)) {
-        finish(p, NULL);
+        ask_skills(p);
     } else {
         fail_with(p, &t, error);
     }
@@ -284,6 +299,7 @@ static void start(struct prober *p, struct spawn *spawn, struct policy *policy) 
     struct probe *probe = p->probe;
     buf_init(&probe->text, PROBE_BYTES_MAX);
     buf_init(&p->tools, PROBE_BYTES_MAX);
+    buf_init(&p->skill_list, PROBE_BYTES_MAX);
     buf_init(&p->about, 1u << 20);
     session_core_init(&p->core, &p->all->loop, spawn);
     p->core.policy = policy_ref(policy);
@@ -306,6 +322,7 @@ static void stop(struct prober *p) {
     session_core_free(&p->core);
     io_tls_ctx_free(p->core.up.tls);
     buf_free(&p->tools);
+    buf_free(&p->skill_list);
     buf_free(&p->about);
     env_free(&p->env);
 }

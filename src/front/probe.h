@@ -1,5 +1,5 @@
 /* Asks servers for their tools, as a careful client would: started the same way as behind the gate, with a
- * deadline, answering pings and questions for roots, following pages to the end. Several at once. */
+ * deadline, answering pings and questions for roots, following pages to the end. Several run concurrently. */
 #pragma once
 
 #include "base/buf.h"
@@ -21,14 +21,14 @@ struct probe {
     const char *home;                       /* where logins are kept, or NULL */
     bool no_network;                        /* the command is started without one */
     uint64_t timeout_ms;
-    /* what came of it */
-    struct buf
-        text; /* {"serverInfo":…,"protocolVersion":…,"instructions":…,"tools":[…]}; the caller frees it */
+    /* the result */
+    struct buf text; /* {"serverInfo":…,"protocolVersion":…,"instructions":…,"tools":[…],"skills":[…]}; the
+                        caller frees it */
     struct err err; /* when failed */
     bool failed;
     uint64_t took_ms;
 };
 
-/* Runs them all and returns when each is done. `done` (may be NULL) is told as they end. -1 only when
+/* Runs them all and returns when each is done. `done` (may be NULL) is called as each ends. -1 only when
  * nothing could be started at all. */
 int probe_run(struct probe *probes, size_t count, void (*done)(const struct probe *p), struct err *err);

@@ -1,6 +1,6 @@
-/* What stands in front of the gate: reverse proxies and load balancers. Only those that the settings name are
- * believed (`trusted_proxies`): what X-Forwarded-For, X-Forwarded-Proto and the PROXY protocol v2 say is
- * somebody's claim, and everybody can send it.
+/* Reverse proxies and load balancers in front of the gate. Only those that the settings name are trusted
+ * (`trusted_proxies`): what X-Forwarded-For, X-Forwarded-Proto and the PROXY protocol v2 say is
+ * unverified, because any client can send it.
  *
  *   client ─▶ proxy ─▶ gate      the address that counts is the last one in X-Forwarded-For that is no proxy
  */
@@ -70,7 +70,7 @@ void front_proxy_enter(struct front_conn *c) {
 
 static uint16_t be16(const char *p) { return (uint16_t)((unsigned char)p[0] << 8 | (unsigned char)p[1]); }
 
-/* Did the client speak TLS to the proxy? False also when the proxy does not say. */
+/* Did the client use TLS to the proxy? False also when the proxy does not report it. */
 static bool says_tls(const char *at, const char *end) {
     while (end - at >= V2_TLV_HEAD) {
         const char *value = at + V2_TLV_HEAD;
@@ -117,7 +117,7 @@ ptrdiff_t front_proxy_v2(struct front_conn *c, const char *ptr, size_t len) {
 
 /* ---- requests ---- */
 
-/* The last address that is no proxy of ours, over all lines of the header. */
+/* The last address that is not one of our proxies, over all lines of the header. */
 static bool forwarded_for(const struct front *f, const struct http_head *head,
                           struct io_address *ret_client) {
     bool found = false;
@@ -130,7 +130,7 @@ static bool forwarded_for(const struct front *f, const struct http_head *head,
             while (at && rest.ptr[at - 1] != ',')
                 at--;
             if (!io_address_parse(slice_trim(slice_from(rest, at)), ret_client))
-                return false; /* nobody vouches for what stands in front of it */
+                return false; /* addresses in front of it cannot be trusted */
             found = !is_trusted(f, ret_client);
             rest = slice_upto(rest, at ? at - 1 : 0);
         }
@@ -138,7 +138,7 @@ static bool forwarded_for(const struct front *f, const struct http_head *head,
     return found;
 }
 
-/* What the proxy nearest to us says, which stands last. */
+/* The value of the nearest proxy, which is the last one. */
 static struct slice last_of(const struct http_head *head, struct slice name) {
     struct slice value = {0}, one;
     for (size_t i = 0; i < head->count; i++)

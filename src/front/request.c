@@ -1,12 +1,14 @@
-/* What is common to every request: who may ask, and where it goes. */
+/* What is common to every request: authentication and routing. */
 #include "audit/audit.h"
 #include "call/answer.h"
 #include "front/auth.h"
+#include "front/fanout.h"
 #include "front/fleet.h"
 #include "front/front.h"
 #include "front/peers.h"
 #include "front/share.h"
 #include "record/record.h"
+#include "ship/ship.h"
 
 #include <arpa/inet.h>
 
@@ -42,8 +44,8 @@ static bool host_ok(struct front *f, struct slice host) {
     return true;
 }
 
-/* A page on the web must not reach a gate on this machine through the browser: neither by its own origin
- * nor by a name that was made to point here. */
+/* A web page must not reach a gate on this machine through the browser: neither from its own origin nor by
+ * DNS rebinding. */
 static bool host_and_origin_ok(struct front *f, const struct http_head *head) {
     struct slice host = http_value(head, HTTP_FIELD_HOST);
     if (!host_ok(f, host))
@@ -153,6 +155,16 @@ static enum place find_place(struct front_conn *c, struct slice path) {
     return PLACE_NONE;
 }
 
+/* An unreachable database does not make the gate unready: the log is also written locally. */
+static void write_ship_status(struct ship *ship, struct buf *out) {
+    struct ship_health health = {0};
+    if (ship)
+        ship_health(ship, &health);
+    if (health.failed)
+        buf_printf(out, "audit log: %llu records were not shipped: %s\n",
+                   (unsigned long long)health.lag_records, health.fault);
+}
+
 static void answer_health(struct front_conn *c, const struct http_head *head, enum place place) {
     struct front *f = c->front;
     cleanup_buf struct buf text;
@@ -160,18 +172,22 @@ static void answer_health(struct front_conn *c, const struct http_head *head, en
     struct audit_health log = {0};
     if (place == PLACE_READY && f->core->audit)
         audit_health(f->core->audit, &log);
-    bool refusing = log.failed && !log.passing;
+    bool refusing = (log.failed || log.held) && !log.passing;
     const bool leaves = f->draining || (place == PLACE_READY && f->not_ready);
     buf_put_str(&text, leaves ? "draining\n" : refusing ? "the audit log cannot be written\n" : "ok\n");
     const bool local = front_is_local(c);
     if (log.failed && local)
         buf_printf(&text, "audit log: %s\n", log.fault);
+    if (place == PLACE_READY && local)
+        write_ship_status(f->core->ship, &text);
     if (place == PLACE_READY && f->fleet && local)
         fleet_write_status(f->fleet, &text);
-    if (head->method == HTTP_GET || head->method == HTTP_HEAD)
-        front_answer(c, leaves || refusing ? 503 : 200, "text/plain", (struct slice){0}, buf_slice(&text));
-    else
+    const int status = leaves || refusing ? 503 : 200;
+    if (head->method != HTTP_GET && head->method != HTTP_HEAD)
         front_answer(c, 405, NULL, SLICE("Allow: GET, HEAD\r\n"), (struct slice){0});
+    else if (head->method == HTTP_HEAD || place != PLACE_READY ||
+             !front_fanout_ready(c, head, status, buf_slice(&text)))
+        front_answer(c, status, "text/plain", (struct slice){0}, buf_slice(&text));
 }
 
 static void answer_plain(struct front_conn *c, const struct http_head *head, enum place place,
@@ -188,7 +204,7 @@ static void answer_plain(struct front_conn *c, const struct http_head *head, enu
         front_plain_tools(c);
 }
 
-/* Recorded only when the sender is known at once: unauthenticated requests are not logged. */
+/* Recorded only when the sender is already authenticated: unauthenticated requests are not logged. */
 void front_refuse_large(struct front_conn *c, const struct http_head *head) {
     static const char why[] = "the message is too large";
     c->console = false;
@@ -200,7 +216,7 @@ void front_refuse_large(struct front_conn *c, const struct http_head *head) {
     front_answer_error(c, 413, RPC_INVALID_REQUEST, (struct slice){0}, why);
 }
 
-/* Who asks for these reads no JSON-RPC. */
+/* Clients of these paths do not read JSON-RPC. */
 static bool is_page(struct slice path) {
     return slice_is(path, "/") || slice_starts(path, SLICE("/ui")) || slice_starts(path, SLICE("/api/"));
 }

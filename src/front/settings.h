@@ -1,11 +1,11 @@
-/* What `serve` is told: sallyport.yaml, and clients' own files (`mcpServers` or `servers`) beside it. Read
+/* The settings of `serve`: sallyport.yaml, and clients' own files (`mcpServers` or `servers`) beside it. Read
  * once into one immutable struct; a reload reads a new one and compares.
  *
  *   text ── wire/tree ──▶ tables of keys (settings_load.c) ──▶ struct settings
  *                              └──▶ schemas/sallyport.schema.json
  *
  * To add a member: a field below, a row in the table of its section. Unknown keys are errors in our own file;
- * in clients' files they are somebody else's business. */
+ * in clients' files they are ignored. */
 #pragma once
 
 #include "base/arena.h"
@@ -35,6 +35,7 @@ enum settings_pii_arguments { /* as enum pii_arguments has them */
 };
 enum settings_pii_scope { SETTINGS_PII_SESSION, SETTINGS_PII_GRANT, SETTINGS_PII_ORGANISATION };
 enum settings_audit { SETTINGS_AUDIT_KEYS, SETTINGS_AUDIT_TOKENIZED, SETTINGS_AUDIT_FULL };
+enum settings_hash { SETTINGS_HASH_ALWAYS, SETTINGS_HASH_NEEDED };
 enum settings_approvals { /* as enum approve_mode has them */
                           SETTINGS_APPROVALS_AUTO,
                           SETTINGS_APPROVALS_ELICIT,
@@ -54,7 +55,7 @@ struct settings_list {
     size_t count;
 };
 
-/* An identity provider whose tokens are good here. */
+/* An identity provider whose tokens are accepted. */
 struct settings_issuer {
     const char *issuer;
     struct settings_list audience;   /* one of them must be in a token; none: the resource */
@@ -62,6 +63,13 @@ struct settings_issuer {
     struct settings_list algorithms; /* none: every one that is supported */
     struct settings_list scopes;     /* that a token must have */
     uint64_t skew_ms;                /* 0: the default */
+    struct {
+        const char *client_id; /* NULL: no sign-in to the console there */
+        const char *client_secret;
+        struct settings_list scopes; /* none: openid, profile, email */
+        uint64_t session_ms;         /* 0: the default */
+        bool sign_out;               /* at the provider, too */
+    } console;
 };
 
 /* What people and machines may do that show no grant but a token or a certificate. */
@@ -103,7 +111,7 @@ struct settings_server {
     int share;           /* enum settings_share */
     const char *prefix;  /* in front of its tools' names */
     uint64_t idle_ms;    /* without a call, before it is ended; 0: never */
-    uint64_t timeout_ms; /* of a call without a word from it; 0: the default */
+    uint64_t timeout_ms; /* of a call without a message from it; 0: the default */
     uint64_t health_ms;  /* of silence, before a health check; 0: never */
     uint64_t health_timeout_ms;
     bool disabled;
@@ -118,18 +126,25 @@ struct settings {
     /* where it came from */
     const char *path; /* sallyport.yaml, or NULL */
     struct settings_list client_files;
-    /* what it says */
+    /* its values */
     const char *listen; /* as written */
     const char *bind;
     uint16_t port;
     const char *public_url;               /* scheme and host as clients know them, or NULL */
     struct settings_list trusted_proxies; /* addresses and networks */
-    bool plain_http;                      /* off the loop-back without TLS is meant */
+    bool plain_http;                      /* plain HTTP off the loop-back is intended */
     const char *workers;                  /* a number, `auto`, or NULL */
     struct {
         uint64_t not_ready_ms; /* at the end: not ready, but accepting */
         uint64_t timeout_ms;   /* then: for calls under way */
     } drain;
+    struct { /* 0: the default */
+        uint64_t idle_ms;
+        int64_t unsent_mb;
+    } sessions;
+    struct { /* 0: the default */
+        uint64_t quiet_ms, longest_ms;
+    } reload;
     const char *policy; /* a path, or NULL: then every server and every grant needs its own */
     int prefix;         /* enum settings_prefix */
     int share;          /* the default of every server */
@@ -140,9 +155,16 @@ struct settings {
         bool enabled;
         const char *profile;
         int64_t min_tier;
+        bool bash;
         int64_t max_calls;  /* 0: the default */
         const char *policy; /* a path, or NULL */
-        struct settings_list packages;
+        struct {
+            struct settings_list allow;
+        } packages;
+        struct {
+            struct settings_list allow;
+            struct settings_list inject; /* host, a line feed, "Name: value" */
+        } network;
         struct { /* 0: the default, or none */
             struct settings_ceiling all, grant;
             int64_t run_memory_mb;
@@ -152,12 +174,15 @@ struct settings {
     struct {
         int mode; /* enum many_discovery */
         int64_t keep;
+        uint64_t timeout_ms; /* for the slowest server of a list; 0: the default */
     } discovery;
     struct {
         const char *dsn;
+        const char *database;
         const char *dir;
         const char *prefix;
         int fail_mode; /* enum settings_fail */
+        int64_t lease;
     } state;
     struct {
         int mode;          /* enum settings_pii: the default of every server */
@@ -195,12 +220,21 @@ struct settings {
     } poison;
     struct {
         int arguments; /* enum settings_audit */
+        int hash;      /* enum settings_hash */
         bool durable;
-        uint64_t keep_ms; /* 0: for ever */
-        int on_full;      /* enum settings_full */
+        uint64_t keep_ms;   /* 0: unlimited */
+        int64_t segment_mb; /* 0: the default */
+        int on_full;        /* enum settings_full */
+        struct {
+            const char *dsn;  /* of the fleet's database, or NULL: nothing is shipped */
+            const char *gate; /* the name of this gate there, or NULL */
+            uint64_t keep_ms; /* 0: unlimited */
+            int64_t backlog_mb;
+        } ship;
     } audit;
     struct {
-        int level; /* enum settings_log */
+        int level;            /* enum settings_log */
+        int64_t server_lines; /* in a second; 0: the default */
     } log;
     struct {
         const char *resource; /* the gate's URL as clients know it, without a path */

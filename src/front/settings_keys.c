@@ -38,6 +38,8 @@ static const char *const audit_names[] = {[SETTINGS_AUDIT_KEYS] = "keys",
                                           [SETTINGS_AUDIT_TOKENIZED] = "tokenized",
                                           [SETTINGS_AUDIT_FULL] = "full",
                                           NULL};
+static const char *const hash_names[] = {
+    [SETTINGS_HASH_ALWAYS] = "always", [SETTINGS_HASH_NEEDED] = "needed", NULL};
 static const char *const elicitation_names[] = {
     [SETTINGS_ELICITATION_OFF] = "off", [SETTINGS_ELICITATION_TRUSTED] = "trusted", NULL};
 static const char *const approval_names[] = {[SETTINGS_APPROVALS_AUTO] = "auto",
@@ -85,20 +87,39 @@ static const struct settings_key code_limits_keys[] = {
     {"grant", KEY_SECTION, .keys = code_grant_keys, .help = "the same for each grant"},
     {0},
 };
+static const struct settings_key code_network_keys[] = {
+    {"allow", KEY_LIST, AT(code.network.allow),
+     .help = "where code may connect to: HOST:PORT, *.HOST:PORT, ADDRESS:PORT, NETWORK/BITS:PORT",
+     .at_start = true},
+    {"inject", KEY_INJECT, AT(code.network.inject),
+     .help = "by host: headers that the gate adds to code's requests over TLS; code never sees them",
+     .at_start = true},
+    {0},
+};
+static const struct settings_key code_packages_keys[] = {
+    {"allow", KEY_LIST, AT(code.packages.allow),
+     .help = "packages that agents may install: NAME, NAME==VERSION, npm:NAME, NAME@VERSION, data-science",
+     .at_start = true},
+    {0},
+};
 static const struct settings_key code_keys[] = {
     {"enabled", KEY_BOOL, AT(code.enabled), .help = "offer the built-in code server", .at_start = true},
     {"profile", KEY_TEXT, AT(code.profile), .help = "whose tools it shows", .at_start = true},
     {"min_tier", KEY_INT, AT(code.min_tier), .help = "the weakest sandbox that may run code",
      .at_start = true},
+    {"bash", KEY_BOOL, AT(code.bash),
+     .help = "run bash and programs of the system, inside the sandbox; off by default", .at_start = true},
     {"max_calls", KEY_INT, AT(code.max_calls), .help = "tool calls that one run may make", .at_start = true},
     {"policy", KEY_PATH, AT(code.policy), .help = "its policy, instead of the default"},
     {"limits", KEY_SECTION, .keys = code_limits_keys, .help = "ceilings of runs, per grant and in total"},
-    {"packages", KEY_LIST, AT(code.packages), .help = "Python packages that install_package may install",
-     .at_start = true},
+    {"network", KEY_SECTION, .keys = code_network_keys,
+     .help = "connections that code may make; none by default"},
+    {"packages", KEY_SECTION, .keys = code_packages_keys, .or_list = true,
+     .help = "packages that code may import; what `sallyport code packages add` installed needs no entry"},
     {0},
 };
 static const char interval_help[] = "of silence without work before a health check; never: no health checks";
-static const char timeout_help[] = "for its answer; then it is started anew, or tried again";
+static const char timeout_help[] = "for its answer; then the server is restarted, or tried again";
 static const struct settings_key health_keys[] = {
     {"interval", KEY_DURATION, AT(health_ms), .help = interval_help},
     {"timeout", KEY_DURATION, AT(health_timeout_ms), .help = timeout_help},
@@ -114,15 +135,24 @@ static const struct settings_key discovery_keys[] = {
      .help = "tools that /mcp lists: all, those that find and call others (lazy), or these and the most used "
              "(hybrid)"},
     {"keep", KEY_INT, AT(discovery.keep), .help = "how many of the most used a hybrid list shows"},
+    {"timeout", KEY_DURATION, AT(discovery.timeout_ms),
+     .help = "how long a list of all servers waits for the slowest; 15s by default"},
     {0},
 };
 static const struct settings_key state_keys[] = {
-    {"dsn", KEY_TEXT, AT(state.dsn), .help = "where counters, grants and approvals are kept",
+    {"dsn", KEY_TEXT, AT(state.dsn), .help = "where the counters of limits are kept", .at_start = true},
+    {"database", KEY_TEXT, AT(state.database),
+     .help =
+         "PostgreSQL for what a fleet shares and must last: grants, approvals, stops, values behind tokens, "
+         "logins, versions",
      .at_start = true},
     {"dir", KEY_PATH, AT(state.dir), .help = "the directory of the embedded store", .at_start = true},
     {"prefix", KEY_TEXT, AT(state.prefix), .help = "put in front of every key in a shared store",
      .at_start = true},
     {"fail_mode", KEY_CHOICE, AT(state.fail_mode), fail_names, .help = "limited calls when the store fails",
+     .at_start = true},
+    {"lease", KEY_INT, AT(state.lease),
+     .help = "calls of a large limit that a gate counts in Redis at once; 0 by default: each by itself",
      .at_start = true},
     {0},
 };
@@ -136,7 +166,7 @@ static const struct settings_key pii_keys[] = {
      .at_start = true},
     {"keep", KEY_DURATION, AT(pii.keep_ms), .help = "how long the value behind a token is kept"},
     {"rules", KEY_PATH, AT(pii.rules),
-     .help = "a file: modes by server, tool, kind and grant; who may have values back; kinds of your own"},
+     .help = "a file: modes by server, tool, kind and grant; which servers may receive values; custom kinds"},
     {0},
 };
 static const struct settings_key flows_keys[] = {
@@ -153,9 +183,9 @@ static const struct settings_key approvals_keys[] = {
          "`off`: only for grants with the role person"},
     {"timeout", KEY_DURATION, AT(approvals.timeout_ms), .help = "how long a question stays open"},
     {"webhook", KEY_TEXT, AT(approvals.webhook),
-     .help = "a URL that is told of each question; needs a secret"},
+     .help = "a URL that gets each request for approval; needs a secret"},
     {"format", KEY_CHOICE, AT(approvals.format), webhook_names,
-     .help = "what the webhook is told: our own JSON, or a message for a Slack channel"},
+     .help = "what the webhook gets: JSON, or a message for a Slack channel"},
     {"secret", KEY_TEXT, AT(approvals.secret),
      .help = "signs webhooks and callbacks, at least 16 characters: ${NAME} keeps it out of this file"},
     {0},
@@ -181,18 +211,39 @@ static const struct settings_key poison_keys[] = {
     {"results", KEY_CHOICE, AT(poison.results), poison_names, .help = "results that do"},
     {0},
 };
+static const struct settings_key ship_keys[] = {
+    {"dsn", KEY_TEXT, AT(audit.ship.dsn),
+     .help = "PostgreSQL that gets a copy of the log; gates with the same one are a fleet", .at_start = true},
+    {"gate", KEY_TEXT, AT(audit.ship.gate),
+     .help = "the name of this gate there; host name and home by default", .at_start = true},
+    {"keep", KEY_DURATION, AT(audit.ship.keep_ms),
+     .help = "days that were over so long ago are dropped there; never by default", .at_start = true},
+    {"backlog_mb", KEY_INT, AT(audit.ship.backlog_mb),
+     .help = "megabytes that may wait at home for the database, then calls are refused; 8192 by default",
+     .at_start = true},
+    {0},
+};
 static const struct settings_key audit_keys[] = {
     {"arguments", KEY_CHOICE, AT(audit.arguments), audit_names, .help = "what the log keeps of arguments"},
+    {"hash", KEY_CHOICE, AT(audit.hash), hash_names,
+     .help = "calls whose arguments are hashed for the log: all, or those that a person approves"},
     {"durable", KEY_BOOL, AT(audit.durable), .help = "make a call only when its record is on disk",
      .at_start = true},
     {"keep", KEY_DURATION, AT(audit.keep_ms), .help = "retire older parts of the log", .at_start = true},
+    {"segment_mb", KEY_INT, AT(audit.segment_mb),
+     .help = "megabytes after which a new part of the log is begun; 512 by default", .at_start = true},
     {"on_full", KEY_CHOICE, AT(audit.on_full), full_names, .help = "calls when the log is full or fails",
      .at_start = true},
+    {"ship", KEY_SECTION, .keys = ship_keys,
+     .help = "copies for a fleet: PostgreSQL gets what the gate wrote"},
     {0},
 };
 static const struct settings_key log_keys[] = {
     {"level", KEY_CHOICE, AT(log.level), log_names,
      .help = "what is worth a line; by default what --log-level says"},
+    {"server_lines", KEY_INT, AT(log.server_lines),
+     .help =
+         "lines of one server's stderr that are written in a second, the rest is counted; 200 by default"},
     {0},
 };
 static const struct settings_key request_state_keys[] = {
@@ -207,15 +258,27 @@ static const struct settings_key request_state_keys[] = {
 #define ISSUER_AT(member) offsetof(struct settings_issuer, member)
 #define RULE_AT(member) offsetof(struct settings_rule, member)
 
+static const struct settings_key issuer_console_keys[] = {
+    {"client_id", KEY_TEXT, ISSUER_AT(console.client_id), .help = "the client id of the console"},
+    {"client_secret", KEY_TEXT, ISSUER_AT(console.client_secret),
+     .help = "of a confidential client: ${NAME} keeps it out of this file"},
+    {"scopes", KEY_LIST, ISSUER_AT(console.scopes),
+     .help = "to ask for; by default openid, profile and email"},
+    {"session", KEY_DURATION, ISSUER_AT(console.session_ms),
+     .help = "how long a user stays signed in, at most 12h; by default 1h"},
+    {"sign_out", KEY_BOOL, ISSUER_AT(console.sign_out),
+     .help = "signing out of the console ends the session at the provider, too"},
+    {0},
+};
 static const struct settings_key issuer_keys[] = {
     {"issuer", KEY_TEXT, ISSUER_AT(issuer), .help = "its URL, exactly as its tokens name it"},
-    {"audience", KEY_LIST, ISSUER_AT(audience),
-     .help = "whom tokens must be meant for; by default the resource"},
-    {"jwks", KEY_TEXT, ISSUER_AT(jwks), .help = "where its keys are, when discovery does not tell"},
+    {"audience", KEY_LIST, ISSUER_AT(audience), .help = "the audience of tokens; by default the resource"},
+    {"jwks", KEY_TEXT, ISSUER_AT(jwks), .help = "the URL of its keys, if discovery does not find it"},
     {"algorithms", KEY_LIST, ISSUER_AT(algorithms),
      .help = "of signatures; by default all that are supported"},
     {"scopes", KEY_LIST, ISSUER_AT(scopes), .help = "that a token must have"},
     {"skew", KEY_DURATION, ISSUER_AT(skew_ms), .help = "how far clocks may differ; by default a minute"},
+    {"console", KEY_SECTION, .keys = issuer_console_keys, .help = "people sign in to the console there"},
     {0},
 };
 static const struct settings_key rule_keys[] = {
@@ -251,6 +314,25 @@ static const struct settings_key drain_keys[] = {
      .at_start = true},
     {"timeout", KEY_DURATION, AT(drain.timeout_ms),
      .help = "then: for calls in flight, before they are answered with an error; 10s by default",
+     .at_start = true},
+    {0},
+};
+static const struct settings_key sessions_keys[] = {
+    {"idle", KEY_DURATION, AT(sessions.idle_ms),
+     .help = "end a client's session after this long without a request; 30m by default", .at_start = true},
+    {"unsent_mb", KEY_INT, AT(sessions.unsent_mb),
+     .help = "megabytes of answers that slow clients have not read yet, of all together; above, the client "
+             "with the most is disconnected; 256 by default",
+     .at_start = true},
+    {0},
+};
+static const struct settings_key reload_keys[] = {
+    {"quiet", KEY_DURATION, AT(reload.quiet_ms),
+     .help = "a file that is written in place is read again when it has not changed for so long; 2s by "
+             "default",
+     .at_start = true},
+    {"longest", KEY_DURATION, AT(reload.longest_ms),
+     .help = "a file that keeps changing is read again after so long all the same; 30s by default",
      .at_start = true},
     {0},
 };
@@ -295,6 +377,8 @@ const struct settings_key settings_root_keys[] = {
      .help = "processes that share the port and the home: a number, or auto (one per processor)",
      .at_start = true},
     {"drain", KEY_SECTION, .keys = drain_keys, .help = "how the gate ends"},
+    {"sessions", KEY_SECTION, .keys = sessions_keys, .help = "what clients' sessions may take"},
+    {"reload", KEY_SECTION, .keys = reload_keys, .help = "when changed settings and policies are read"},
     {0},
 };
 #define SECRET_AT(member) offsetof(struct settings_secret, member)
@@ -317,7 +401,7 @@ const struct settings_key settings_server_keys[] = {
     {"cwd", KEY_PATH, SERVER_AT(cwd), .help = "the directory it runs in"},
     {"type", KEY_CHOICE, SERVER_AT(type), type_names,
      .help = "the transport, when command or url do not say it"},
-    {"url", KEY_TEXT, SERVER_AT(url), .help = "of a server that speaks HTTP"},
+    {"url", KEY_TEXT, SERVER_AT(url), .help = "of a server over HTTP"},
     {"headers", KEY_HEADERS, SERVER_AT(headers),
      .help = "sent with every request to it; a value may come from a file or a program"},
     {"policy", KEY_PATH, SERVER_AT(policy), .help = "its policy, instead of the default"},
@@ -433,6 +517,17 @@ static void schema_value(struct emit *e, const struct settings_key *key) {
         emit_array_end(e);
         emit_object_end(e);
         break;
+    case KEY_INJECT:
+        schema_type(e, "object");
+        emit_key(e, "additionalProperties");
+        emit_object(e);
+        schema_type(e, "object");
+        emit_key(e, "additionalProperties");
+        emit_object(e);
+        schema_scalar_type(e);
+        emit_object_end(e);
+        emit_object_end(e);
+        break;
     case KEY_ENV:
     case KEY_CLAIMS:
         schema_type(e, "object");
@@ -468,7 +563,17 @@ static void schema_open(struct emit *e, const char *description) {
 static void schema_key(struct emit *e, const struct settings_key *key) {
     emit_key(e, key->name);
     emit_object(e);
-    if (key->kind == KEY_SECTION) {
+    if (key->kind == KEY_SECTION && key->or_list) {
+        emit_key(e, "anyOf");
+        emit_array(e);
+        emit_object(e);
+        schema_keys(e, key->keys, key->help);
+        emit_object_end(e);
+        emit_object(e);
+        schema_value(e, key->keys);
+        emit_object_end(e);
+        emit_array_end(e);
+    } else if (key->kind == KEY_SECTION) {
         schema_keys(e, key->keys, key->help);
     } else if (key->kind == KEY_EACH) {
         schema_type(e, "array");

@@ -14,6 +14,7 @@ enum settings_kind {
     KEY_LIST,     /* struct settings_list of texts */
     KEY_ENV,      /* struct settings_list of NAME=VALUE */
     KEY_HEADERS,  /* struct settings_list of "Name: value", then the secrets and their count */
+    KEY_INJECT,   /* struct settings_list of HOST, a line feed and "Name: value" */
     KEY_CLAIMS,   /* struct settings_list of NAME, a line feed and VALUE */
     KEY_SECTION,  /* the keys below, in the same struct */
     KEY_EACH,     /* a pointer to structs of `size`, then their count: a list of maps with the keys below */
@@ -29,6 +30,7 @@ struct settings_key {
     const struct settings_key *keys;
     const char *help;
     size_t size;
+    bool or_list;  /* of a section: a list stands for its first key */
     bool at_start; /* read when the gate starts: a change takes a new start */
 };
 

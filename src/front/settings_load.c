@@ -14,6 +14,7 @@
 #include "risk/confusable.h"
 #include "risk/lockfile.h"
 #include "state/grants.h"
+#include "state/limits.h"
 #include "upstream/fetch.h"
 #include "wire/jsonc.h"
 #include "wire/tree_parse.h"
@@ -181,7 +182,7 @@ static int read_version(struct reader *r, const struct tree *t) {
 static int read_servers(struct reader *r, const struct tree *map);
 static int read_keys(struct reader *r, const struct tree *map, const struct settings_key *keys, void *base);
 
-/* Plain ones, and behind them those whose values come from elsewhere. */
+/* Plain headers, followed by those whose values come from elsewhere. */
 static int read_headers(struct reader *r, const struct tree *t, void *to) {
     struct settings_list *plain = to;
     if (read_pairs(r, t, ": ", plain) < 0)
@@ -203,6 +204,30 @@ static int read_headers(struct reader *r, const struct tree *t, void *to) {
     }
     *(struct settings_secret **)(plain + 1) = all;
     *(size_t *)((char *)(plain + 1) + sizeof(void *)) = count;
+    return 0;
+}
+
+/* {HOST: {NAME: VALUE}} */
+static int read_inject(struct reader *r, const struct tree *t, struct settings_list *ret_list) {
+    if (t->type != TREE_MAP)
+        return fault(r, t, "must be a map, not a %s", tree_type_name(t->type));
+    const char **items = arena_array(r->arena, const char *, SETTINGS_WORDS_MAX + 1);
+    size_t count = 0;
+    for (const struct tree *e = t->child; e; e = e->next) {
+        struct settings_list headers;
+        if (read_pairs(r, e, "\n", &headers) < 0)
+            return -1;
+        for (size_t i = 0; i < headers.count; i++) {
+            struct slice value = slice_str(headers.items[i]), name;
+            slice_cut(&value, '\n', &name);
+            if (count == SETTINGS_WORDS_MAX)
+                return fault(r, t, "more than %d headers", SETTINGS_WORDS_MAX);
+            items[count++] = arena_printf(r->arena, "%.*s\n%.*s: %.*s", SLICE_FMT(e->key), SLICE_FMT(name),
+                                          SLICE_FMT(value))
+                                 .ptr;
+        }
+    }
+    *ret_list = (struct settings_list){items, count};
     return 0;
 }
 
@@ -232,6 +257,8 @@ static int read_plain(struct reader *r, const struct settings_key *key, const st
         return read_pairs(r, t, "=", to);
     case KEY_HEADERS:
         return read_headers(r, t, to);
+    case KEY_INJECT:
+        return read_inject(r, t, to);
     case KEY_CLAIMS:
         return read_pairs(r, t, "\n", to);
     case KEY_VERSION:
@@ -267,7 +294,7 @@ static int read_each(struct reader *r, const struct settings_key *key, const str
     return 0;
 }
 
-/* Goes as deep as the tables do, whatever the file. */
+/* The depth of recursion is that of the tables, whatever the file. */
 static int read_keys(struct reader *r, const struct tree *map, const struct settings_key *keys, void *base) {
     if (check_keys(r, map, keys) < 0)
         return -1;
@@ -276,9 +303,11 @@ static int read_keys(struct reader *r, const struct tree *map, const struct sett
         if (!t)
             continue;
         void *to = (char *)base + key->at;
-        int rc = key->kind == KEY_SECTION ? read_keys(r, t, key->keys, base)
-                 : key->kind == KEY_EACH  ? read_each(r, key, t, to)
-                                          : read_plain(r, key, t, to);
+        int rc = key->or_list && t->type == TREE_LIST
+                     ? read_plain(r, key->keys, t, (char *)base + key->keys->at)
+                 : key->kind == KEY_SECTION ? read_keys(r, t, key->keys, base)
+                 : key->kind == KEY_EACH    ? read_each(r, key, t, to)
+                                            : read_plain(r, key, t, to);
         if (rc < 0)
             return err_wrap(r->err, "`%s`", key->name);
     }
@@ -292,8 +321,8 @@ static bool plain_char(char c) {
            c == '.' || c == '_';
 }
 
-/* A name stands in paths and, with two underscores behind it, in front of tools: it must be possible to tell
- * where it ends. */
+/* A name is part of paths and, followed by two underscores, a prefix of tool names: its end must be
+ * unambiguous. */
 const char *settings_name_fault(struct slice name) {
     if (!name.len || name.len > SETTINGS_NAME_MAX)
         return "must have 1 to 64 characters";
@@ -539,6 +568,15 @@ static int check_issuer(const struct settings *s, const struct settings_issuer *
     for (size_t i = 0; i < issuer->algorithms.count; i++)
         if (!jwt_algorithm_from(slice_str(issuer->algorithms.items[i])))
             return err_set(err, "auth.issuers: algorithm `%s` is not supported", issuer->algorithms.items[i]);
+    bool console = issuer->console.client_secret || issuer->console.scopes.count ||
+                   issuer->console.session_ms || issuer->console.sign_out;
+    if (console && !issuer->console.client_id)
+        return err_set(err, "auth.issuers: console of `%s` needs a client_id", issuer->issuer);
+    if (issuer->console.client_id && !s->auth.resource)
+        return err_set(err, "auth.issuers: console of `%s` needs public_url or auth.resource",
+                       issuer->issuer);
+    if (issuer->console.session_ms > STATE_LOGIN_MS)
+        return err_set(err, "auth.issuers: console of `%s`: a session lasts 12h at most", issuer->issuer);
     return 0;
 }
 
@@ -599,14 +637,31 @@ static int check_discovery(const struct settings *s, struct err *err) {
     return 0;
 }
 
+static int check_sizes(const struct settings *s, struct err *err) {
+    if (s->audit.segment_mb < 0 || s->audit.segment_mb > SETTINGS_MB_MAX)
+        return err_set(err, "audit.segment_mb: a number from 1 to %d", SETTINGS_MB_MAX);
+    if (s->audit.ship.backlog_mb < 0 || s->audit.ship.backlog_mb > SETTINGS_MB_MAX)
+        return err_set(err, "audit.ship.backlog_mb: a number from 1 to %d", SETTINGS_MB_MAX);
+    if (s->audit.ship.dsn && !slice_starts(slice_str(s->audit.ship.dsn), SLICE("postgres://")) &&
+        !slice_starts(slice_str(s->audit.ship.dsn), SLICE("postgresql://")))
+        return err_set(err, "audit.ship.dsn: must start with postgres://");
+    if (!s->audit.ship.dsn && (s->audit.ship.keep_ms || s->audit.ship.gate || s->audit.ship.backlog_mb))
+        return err_set(err, "audit.ship: `dsn` is missing");
+    if (s->sessions.unsent_mb < 0 || s->sessions.unsent_mb > SETTINGS_MB_MAX)
+        return err_set(err, "sessions.unsent_mb: a number from 1 to %d", SETTINGS_MB_MAX);
+    if (s->log.server_lines < 0 || s->log.server_lines > UINT32_MAX)
+        return err_set(err, "log.server_lines: a number from 1 to %u", UINT32_MAX);
+    return 0;
+}
+
 static int check_health(const struct settings *s, struct err *err) {
     bool timed = s->health_timeout_ms;
     for (size_t i = 0; i < s->server_count; i++)
         timed &= s->servers[i].health_timeout_ms != 0;
     return timed
                ? 0
-               : err_set(err, "health.timeout: write a time like 15s; `interval: never` asks for no sign of "
-                              "life");
+               : err_set(err,
+                         "health.timeout: write a time like 15s; `interval: never` turns health checks off");
 }
 
 static int finish(struct settings_owned *o, struct err *err) {
@@ -616,7 +671,7 @@ static int finish(struct settings_owned *o, struct err *err) {
         return -1;
     s->bind = host;
     if (check_public(s, err) < 0 || check_auth(s, err) < 0 || check_discovery(s, err) < 0 ||
-        check_health(s, err) < 0)
+        check_health(s, err) < 0 || check_sizes(s, err) < 0)
         return -1;
     fill_defaults(s);
     find_lock(o);
@@ -714,7 +769,11 @@ bool settings_same_auth(const struct settings *a, const struct settings *b) {
         const struct settings_issuer *x = &a->auth.issuers[i], *y = &b->auth.issuers[i];
         same = slice_same_str(x->issuer, y->issuer) && same_list(&x->audience, &y->audience) &&
                slice_same_str(x->jwks, y->jwks) && same_list(&x->algorithms, &y->algorithms) &&
-               same_list(&x->scopes, &y->scopes) && x->skew_ms == y->skew_ms;
+               same_list(&x->scopes, &y->scopes) && x->skew_ms == y->skew_ms &&
+               slice_same_str(x->console.client_id, y->console.client_id) &&
+               slice_same_str(x->console.client_secret, y->console.client_secret) &&
+               same_list(&x->console.scopes, &y->console.scopes) &&
+               x->console.session_ms == y->console.session_ms && x->console.sign_out == y->console.sign_out;
     }
     for (size_t i = 0; same && i < a->auth.rule_count; i++) {
         const struct settings_rule *x = &a->auth.rules[i], *y = &b->auth.rules[i];

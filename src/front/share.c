@@ -93,7 +93,7 @@ bool front_share_claim(struct front_conn *c) {
     return false;
 }
 
-/* The oldest connection that waits for a request and that nobody has authenticated. */
+/* The oldest connection without authentication that waits for a request. */
 static struct front_conn *oldest_stranger(struct front *f, const struct front_share *share,
                                           const struct front_conn *but) {
     LIST_FOR (n, &f->conns) {
@@ -106,7 +106,7 @@ static struct front_conn *oldest_stranger(struct front *f, const struct front_sh
 
 void front_share_make_room(struct front_conn *c) {
     struct front *f = c->front;
-    /* Where nobody is asked who they are, no connection is ever more than a stranger's. */
+    /* Without authentication every connection would count as a stranger's. */
     const bool crowded =
         !front_auth_is_open(f) && c->share->key_len && c->share->conns > FRONT_STRANGER_CONNS_MAX;
     if (!crowded && f->conn_count <= FRONT_CONNS_MAX)

@@ -37,6 +37,6 @@ void front_share_bytes_end(struct front_conn *c);
 struct front_share *front_share_session(struct front_conn *c);
 void front_share_session_end(struct front_share *share); /* NULL is fine */
 
-/* Makes room for a connection that has just come, by ending the oldest one that waits for a request which
- * nobody has authenticated: of the same address, when that has too many, or of any, when all have. */
+/* Makes room for a new connection by closing the oldest one that waits for a request and is not
+ * authenticated: of the same address when that has too many, or of any when all have. */
 void front_share_make_room(struct front_conn *c);

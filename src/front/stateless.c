@@ -1,5 +1,5 @@
 /* Sessions of the modern era, one for each principal at each endpoint, and the end of sessions whose
- * principal may do nothing any more. */
+ * principal is revoked or expired. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "front/front.h"
@@ -12,7 +12,7 @@ struct stateless {
     uint64_t used_ms;
 };
 
-/* Nothing is ever said to such a client outside its own requests. */
+/* Such a client receives nothing outside of its own requests. */
 static const struct session_front stateless_front = {0};
 
 struct session *front_stateless(struct front_conn *c) {
@@ -63,48 +63,55 @@ static bool may_be_refreshed(const struct principal *p, uint64_t wall_ms) {
     return p->kind == PRINCIPAL_TOKEN && !p->revoked && wall_ms < p->expires_ms + FRONT_REFRESH_MS;
 }
 
-void front_sweep(struct front *f) {
-    uint64_t wall_ms = clock_wall_ms(), now_ms = io_now_ms(f->loop);
-    /* Streams are all that a client has open longer than its token is good. The end of one may end others. */
-    for (struct front_conn *c; (c = overdue_stream(f, wall_ms));)
-        front_conn_close(c);
+/* Why sessions end: their principal is revoked or expired, or their server is removed. */
+struct ending {
+    uint64_t wall_ms, now_ms, idle_ms;
+    const struct server *server; /* NULL: check the principals */
+};
+
+static bool session_ends(const struct session *s, const struct ending *why) {
+    if (why->server)
+        return s->only == why->server;
+    return principal_fault(s->principal, why->wall_ms) && !may_be_refreshed(s->principal, why->wall_ms);
+}
+
+static bool stateless_ends(const struct stateless *s, const struct ending *why) {
+    if (why->server)
+        return s->session->only == why->server;
+    return principal_fault(s->session->principal, why->wall_ms) ||
+           (s->session->call_count == 0 && why->now_ms - s->used_ms > why->idle_ms);
+}
+
+/* Closing one changes the map, so the walk starts again. */
+static void end_sessions(struct front *f, const struct ending *why) {
     size_t at = 0;
     struct map_entry *e;
     while ((e = map_next(&f->sessions, &at))) {
         struct front_session *fs = e->value;
-        const struct principal *p = fs->session->principal;
-        if (!principal_fault(p, wall_ms) || may_be_refreshed(p, wall_ms))
+        if (!session_ends(fs->session, why))
             continue;
         front_session_close(fs);
-        at = 0; /* the map has changed */
+        at = 0;
     }
     at = 0;
     while ((e = map_next(&f->stateless, &at))) {
         struct stateless *s = e->value;
-        bool idle = s->session->call_count == 0 && now_ms - s->used_ms > FRONT_SESSION_IDLE_MS;
-        if (!idle && !principal_fault(s->session->principal, wall_ms))
+        if (!stateless_ends(s, why))
             continue;
         stateless_end(f, s);
         at = 0;
     }
 }
 
+void front_sweep(struct front *f) {
+    struct ending why = {
+        .wall_ms = clock_wall_ms(), .now_ms = io_now_ms(f->loop), .idle_ms = f->session_idle_ms};
+    /* Streams are all that a client has open longer than its token is good. The end of one may end others. */
+    for (struct front_conn *c; (c = overdue_stream(f, why.wall_ms));)
+        front_conn_close(c);
+    end_sessions(f, &why);
+}
+
 void front_forget_server(struct front *f, const struct server *server) {
-    size_t at = 0;
-    struct map_entry *e;
-    while ((e = map_next(&f->sessions, &at))) {
-        struct front_session *fs = e->value;
-        if (fs->session->only != server)
-            continue;
-        front_session_close(fs);
-        at = 0; /* the map has changed */
-    }
-    at = 0;
-    while ((e = map_next(&f->stateless, &at))) {
-        struct stateless *s = e->value;
-        if (s->session->only != server)
-            continue;
-        stateless_end(f, s);
-        at = 0;
-    }
+    end_sessions(f, &(struct ending){.server = server});
 }

@@ -145,8 +145,8 @@ static size_t on_data(struct io_conn *c, void *owner, struct block *b, char *ptr
     s->scanned = c->reading ? len - used : 0;
     if (s->scanned <= MSG_BYTES_MAX)
         return used;
-    record_line(s, "a line over the message ceiling");
-    log_error("a line from the client is over the message ceiling of %u bytes; leaving", MSG_BYTES_MAX);
+    record_line(s, "a line over the message limit");
+    log_error("a line from the client exceeds the message limit of %u bytes; the gate stops", MSG_BYTES_MAX);
     front_stdio_finish(s, SIGTERM);
     return len;
 }
@@ -161,7 +161,7 @@ static void end_now(struct front_stdio *s) {
     /* otherwise the child's exit ends us */
 }
 
-/* Notifications end without a word, so this looks from time to time. */
+/* Notifications end without an answer, so this polls. */
 static void on_patience(struct io_timer *timer) {
     struct front_stdio *s = container_of(timer, struct front_stdio, timer);
     if (s->session->call_count == 0 || io_now_ms(s->core->up.loop) >= s->patience_ms)

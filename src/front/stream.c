@@ -223,7 +223,7 @@ static void on_idle(struct io_timer *timer) {
 }
 
 void front_session_touch(struct front_session *fs) {
-    io_timer_arm(fs->front->loop, &fs->idle, FRONT_SESSION_IDLE_MS, on_idle);
+    io_timer_arm(fs->front->loop, &fs->idle, fs->front->session_idle_ms, on_idle);
 }
 
 struct front_session *front_session_new(struct front_conn *c, bool sse) {
@@ -245,14 +245,14 @@ struct front_session *front_session_new(struct front_conn *c, bool sse) {
     return fs;
 }
 
+static void on_session_over(void *share) { front_share_session_end(share); }
+
 void front_session_close(struct front_session *fs) {
     struct front *f = fs->front;
     io_timer_stop(f->loop, &fs->idle);
     if (fs->known)
         map_remove(&f->sessions, slice_str(fs->id));
-    struct session *s = fs->session;
-    session_close(s);
-    front_share_session_end(fs->share);
+    session_close_then(fs->session, on_session_over, fs->share);
     fs->sse = false; /* its connection may go now without closing the session again */
     let_go(&fs->standing);
     stream_clear(&fs->standing);

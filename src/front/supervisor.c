@@ -1,5 +1,5 @@
 /* The process above the workers. It owns the listening socket, starts the workers, restarts those that die,
- * and passes signals on. It reads nothing from anybody.
+ * and passes signals on. It reads no input.
  *
  *   supervisor ── listening socket, shared memory ──▶ worker 0 … N-1      each one a whole gate, one home
  *
@@ -99,7 +99,7 @@ static bool is_listening(int fd) {
     return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &on, &len) == 0 && on;
 }
 
-/* One that systemd, or the program before, has opened. -1: none; -2: it is no good. */
+/* A socket that systemd, or the program before, has opened. -1: none; -2: it is unusable. */
 static int inherited_socket(struct supervisor *s, struct err *err) {
     const char *handover = getenv(SUPERVISOR_HANDOVER), *fds = getenv("LISTEN_FDS"),
                *pid = getenv("LISTEN_PID");
@@ -119,7 +119,7 @@ static int inherited_socket(struct supervisor *s, struct err *err) {
         }
     } else if (fds && pid && slice_to_u64(slice_str(pid), &n) && n == (uint64_t)getpid()) {
         if (strcmp(fds, "1") != 0) {
-            err_set(err, "socket activation: one socket is needed, %s came", fds);
+            err_set(err, "socket activation: one socket is needed, got %s", fds);
             return -2;
         }
         fd = LISTEN_FD_FIRST;
@@ -140,7 +140,7 @@ static int socket_open(struct supervisor *s, struct err *err) {
     if (fd == -2)
         return -1;
     if (fd >= 0) {
-        s->config.bind = s->bind; /* the socket says where, not the settings */
+        s->config.bind = s->bind; /* the address is the socket's, not that of the settings */
     } else {
         fd = io_listen_open(s->config.bind, s->config.port, err);
         if (fd < 0)
@@ -265,7 +265,7 @@ static void worker_ended(struct supervisor *s, unsigned index, int status) {
     if (w->ready_fd >= 0)
         close(w->ready_fd);
     w->ready_fd = -1;
-    if (s->stopping) { /* one that had no handler yet died of our signal: that says nothing */
+    if (s->stopping) { /* a worker without a handler yet was killed by our signal: not a crash */
         if (!s->exit_status && (WIFEXITED(status) || WTERMSIG(status) != SIGTERM))
             s->exit_status = code;
         return;
@@ -306,6 +306,7 @@ static void announce(struct supervisor *s) {
     s->announced = true;
     log_info("listening on %s://%s%s%s:%u/mcp, %u worker(s)", c->settings->tls.cert ? "https" : "http",
              six ? "[" : "", c->bind, six ? "]" : "", c->port, s->count);
+    log_set_timed(true);
     log_flush();
     notify("READY=1");
     for (unsigned i = 0; i < s->old_count; i++)
@@ -395,7 +396,9 @@ static void hand_over(struct supervisor *s) {
         return;
     }
     if (!trial_passes(path, argv)) {
-        log_error("hand-over: `%s` does not start with the present settings; nothing has changed", path);
+        log_error("hand-over: `%s` does not start with the present settings, policies and stores; nothing "
+                  "has changed",
+                  path);
         return;
     }
     log_info("hand-over to `%s`", path);
@@ -421,7 +424,7 @@ static void on_signal(struct supervisor *s, int sig) {
         if (!s->stopping)
             notify("STOPPING=1");
         s->stopping = true;
-        signal_all(s, SIGTERM); /* the second one ends them at once */
+        signal_all(s, SIGTERM); /* the second one ends them immediately */
     }
 }
 

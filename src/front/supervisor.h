@@ -6,7 +6,7 @@
 
 /* In the environment of a program that takes over: the listening socket, and the workers that will leave. */
 #define SUPERVISOR_HANDOVER "SALLYPORT_HANDOVER"
-/* In the environment of one that only says whether it would start. */
+/* In the environment of a program that only checks whether it would start. */
 #define SUPERVISOR_TRIAL "SALLYPORT_TRIAL"
 /* How many workers `workers:` asks for; 0: a gate of one process, without a supervisor. */
 int supervisor_count(const char *text, const char *bind, unsigned *ret_count, struct err *err);

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "wire/sse.h"
 
-/* An answer of the site's. It outlives the connection by one call: `gone` comes when that is no more. */
+/* An answer of the site. It outlives the connection by one call: `gone`, when the connection is closed. */
 struct web_answer {
     struct web_reply reply;
     struct front_conn *conn;

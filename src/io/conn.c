@@ -13,7 +13,7 @@
 #define CONN_MAGIC 0xc0447a11
 #define CONN_READ_MIN 4096 /* less room than this in front of a read makes a new block worth it */
 
-/* What the loop calls for its lists of connections; it knows no more of them. */
+/* Callbacks of the loop for its lists of connections. */
 static void flush_dirty(struct list *dirty) { io_conn_flush(container_of(dirty, struct io_conn, dirty)); }
 static void close_one(struct list *all) { io_conn_close(container_of(all, struct io_conn, all)); }
 
@@ -118,9 +118,8 @@ struct io_conn *io_conn_fd(struct io_loop *loop, int take_fd, bool for_reading, 
     return c;
 }
 
-/* A pipe that proves too narrow for what passes through it: a large message goes through in a few steps, not
- * in one for every 64 KB. Whether anything changed is not asked: a socket has no such size, and the system
- * may have no more to give. */
+/* Widens a pipe through which much data passes: a large message then takes a few steps instead of one per 64
+ * KB. The result is not checked: a socket has no such size, and the system may have a limit. */
 static bool widened(struct io_conn *c) {
     uv_os_fd_t fd;
     if (!c->is_pipe || c->is_wide || uv_fileno((uv_handle_t *)&c->uv.stream, &fd) != 0)
@@ -243,6 +242,16 @@ static void mark_dirty(struct io_conn *c) {
         list_push(&c->loop->dirty, &c->dirty);
 }
 
+static void count_queued(struct io_conn *c, size_t len) {
+    c->queued += len;
+    c->loop->queued += len;
+}
+
+static void count_sent(struct io_conn *c, size_t len) {
+    c->queued -= len;
+    c->loop->queued -= len;
+}
+
 void io_conn_queue(struct io_conn *c, struct block *b, const char *ptr, size_t len) {
     if (c->q_head + c->q_count == c->q_cap) {
         if (c->q_head >= c->q_count && c->q_head) {
@@ -254,12 +263,12 @@ void io_conn_queue(struct io_conn *c, struct block *b, const char *ptr, size_t l
         }
     }
     c->queue[c->q_head + c->q_count++] = (struct io_piece){block_ref(b), ptr, len};
-    c->queued += len;
+    count_queued(c, len);
 }
 
 void io_conn_unqueue_last(struct io_conn *c) {
     struct io_piece *p = &c->queue[c->q_head + --c->q_count];
-    c->queued -= p->len;
+    count_sent(c, p->len);
     block_unref(p->block);
 }
 
@@ -288,7 +297,7 @@ static void tail_add(struct io_conn *c, size_t len) {
     struct io_piece *last = c->q_count > c->writing ? &c->queue[c->q_head + c->q_count - 1] : NULL;
     c->out_used += (uint32_t)len;
     if (last && last->block == c->out_tail && last->ptr + last->len == from)
-        last->len += len, c->queued += len;
+        last->len += len, count_queued(c, len);
     else
         io_conn_queue(c, c->out_tail, from, len);
 }
@@ -359,7 +368,7 @@ void io_conn_put_line(struct io_conn *c, const struct splice *text, struct block
 }
 
 static void queue_drop(struct io_conn *c, size_t bytes) {
-    c->queued -= bytes;
+    count_sent(c, bytes);
     while (c->q_count && (bytes || c->queue[c->q_head].len == 0)) {
         struct io_piece *p = &c->queue[c->q_head];
         size_t n = bytes < p->len ? bytes : p->len;
@@ -429,8 +438,8 @@ static void on_written(uv_write_t *req, int status) {
         io_conn_flush(c);
 }
 
-/* What the other side takes at once; -EAGAIN for nothing. A socket is asked without the detour through files.
- */
+/* Writes what the other side takes immediately; -EAGAIN for nothing. A socket is written to by send(2), which
+ * is faster than write(2). */
 static int write_now(struct io_conn *c, uv_buf_t *bufs, uint32_t n) {
     uv_os_fd_t fd;
     if (c->is_pipe || uv_fileno((uv_handle_t *)&c->uv.stream, &fd) != 0)
@@ -478,6 +487,7 @@ void io_conn_flush(struct io_conn *c) {
 
 static void on_handle_closed(uv_handle_t *handle) {
     struct io_conn *c = handle->data;
+    count_sent(c, c->queued);
     for (uint32_t i = 0; i < c->q_count; i++)
         block_unref(c->queue[c->q_head + i].block);
     free(c->queue);

@@ -1,6 +1,6 @@
-/* A stream of bytes: a TCP connection, TLS over one, or one end of a pipe. Reading lands in blocks;
- * the handler says how much it consumed and the rest stays in front of the next read. Writing gathers
- * until the loop's turn is over. */
+/* A stream of bytes: a TCP connection, TLS over one, or one end of a pipe. Input is read into blocks; the
+ * handler returns how much it consumed and the rest is kept for the next read. Output is gathered until the
+ * loop's turn is over. */
 #pragma once
 
 #include "base/err.h"
@@ -83,8 +83,8 @@ struct io_conn {
 
 /* A connected socket of IP. Takes the descriptor; NULL when it is none. */
 struct io_conn *io_conn_socket(struct io_loop *loop, int take_fd, const struct io_handlers *h, void *owner);
-/* A descriptor to read from or to write to: pipe, socket, terminal, or (with for_reading said rightly) a
- * file or device that cannot be polled. Takes it. */
+/* A descriptor to read from or to write to: pipe, socket, terminal, or (with the right for_reading) a file or
+ * device that cannot be polled. Takes ownership of it. */
 struct io_conn *io_conn_fd(struct io_loop *loop, int take_fd, bool for_reading, const struct io_handlers *h,
                            void *owner);
 /* Not connected yet; for net.c. */

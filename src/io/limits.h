@@ -14,6 +14,7 @@
 #define IO_TIMER_TICK_MS 50
 #define IO_TIMER_SLOTS 1024
 #define IO_BACKLOG 1024
+#define IO_ADDRESSES_MAX 16             /* of one name that are looked at */
 #define IO_ACCEPT_BURST 64              /* connections taken in one turn */
 #define IO_ACCEPT_YIELD_MS 1            /* for which a connection is left to a worker that has fewer */
 #define IO_ACCEPT_FULL_MS 100           /* without a descriptor to spare, before the next try */

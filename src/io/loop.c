@@ -11,8 +11,8 @@
 static void tick_start(struct io_loop *loop);
 static void fire_soon(struct io_loop *loop);
 
-/* Writes gather: what the callbacks queued leaves in one write per connection, and before it what they have
- * said about it. */
+/* Output is gathered: what the callbacks queued is sent in one write per connection. Their log lines are
+ * written first. */
 static void flush_conns(struct io_loop *loop) {
     struct list *n;
     loop->unsent = 0;
@@ -51,9 +51,8 @@ static void on_no_wait(uv_idle_t *handle) {
         uv_idle_stop(handle);
 }
 
-/* As long as it is active the loop looks for events without waiting. Who is waited for may need this very
- * processor: the kernel's worker that ends a write to disk does, and would not run before the end of
- * our slice. */
+/* While it is active the loop polls without waiting. The process it waits for may need this very processor:
+ * the kernel's worker that completes a disk write does, and would not run before the end of our slice. */
 static void on_awake(uv_idle_t *handle) {
     const struct io_loop *loop = handle->data;
     if (clock_mono_us() >= loop->awake_until_us)
@@ -108,7 +107,9 @@ void io_loop_init(struct io_loop *loop) {
     list_init(&loop->conns);
     list_init(&loop->gathering);
     list_init(&loop->soon);
-    signal(SIGPIPE, SIG_IGN); /* a peer that is gone is an error of one write, not of the process */
+    loop->watch_quiet_ms = IO_WATCH_QUIET_MS;
+    loop->watch_longest_ms = IO_WATCH_LONGEST_MS;
+    signal(SIGPIPE, SIG_IGN); /* a closed peer fails one write, not the process */
     for (int i = 0; i < IO_TIMER_SLOTS; i++)
         list_init(&loop->slots[i]);
     loop->unsent = 0;
@@ -158,8 +159,8 @@ void io_loop_run(struct io_loop *loop) {
 }
 void io_loop_stop(struct io_loop *loop) { uv_stop(&loop->uv); }
 
-/* ---- timers: a wheel of slots, each a list; a timer further away than one turn stays in its slot, and one
- * that was put off is moved when the slot it lies in comes: most are put off long before ---- */
+/* ---- timers: a wheel of slots, each a list. A timer further away than one turn stays in its slot; one that
+ * was postponed is moved when its slot comes, because most are postponed long before ---- */
 
 static struct list *slot_of(struct io_loop *loop, uint64_t ms) {
     return &loop->slots[ms / IO_TIMER_TICK_MS % IO_TIMER_SLOTS];

@@ -26,6 +26,7 @@ struct io_loop {
     struct list dirty;                 /* connections with unflushed output */
     void (*flush)(struct list *dirty); /* of a member of `dirty` */
     size_t unsent;                     /* bytes put on them since they were flushed last */
+    size_t queued;                     /* bytes that all connections still have to send */
     struct list conns;                 /* all connections */
     void (*close)(struct list *all);   /* of a member of `conns` */
     bool (*sends)(const struct list *all);
@@ -45,6 +46,8 @@ struct io_loop {
     struct list slots[IO_TIMER_SLOTS];
     uint64_t wheel_ms; /* time up to which the wheel has been turned */
     uint32_t armed;
+    uint64_t watch_quiet_ms; /* watch.h */
+    uint64_t watch_longest_ms;
     struct io_worker *worker; /* work.h; NULL until there is work */
     void (*stop_work)(struct io_loop *loop);
 };
@@ -57,16 +60,16 @@ void io_loop_stop(struct io_loop *loop);
 bool io_loop_sends(const struct io_loop *loop);
 static inline uint64_t io_now_ms(const struct io_loop *loop) { return uv_now(&loop->uv); }
 
-/* Once, when a look for more has found nothing more, or after IO_GATHER_LOOKS: what many want done together
- * is done for as many as there are. */
+/* Runs once, when a poll has found no more events, or after IO_GATHER_LOOKS: work that many requests share is
+ * then done for all of them. */
 void io_loop_gather(struct io_loop *loop, struct io_task *task, void (*run)(struct io_task *));
-/* For a handler between two messages of many that it was handed at once: so many bytes or more leave now, so
- * that the other side works while the gate does. Handlers of other connections may be called. */
+/* For a handler between two messages of one read: queued output of at least so many bytes is sent now, so
+ * that the peer works while the gate does. Handlers of other connections may be called. */
 void io_loop_pace(struct io_loop *loop, size_t enough);
 static inline void io_task_init(struct io_task *task) { list_init(&task->node); }
 
-/* For so long the loop does not sleep when it has nothing to do: somebody is expected to go on at once, and
- * being woken would take longer than that. Other processes can use the processor meanwhile. */
+/* For so long the loop polls instead of sleeping: a peer is expected to continue immediately, and waking up
+ * would take longer. Other processes can use the processor meanwhile. */
 void io_loop_stay_awake(struct io_loop *loop, uint64_t us);
 
 /* Coarse: fires up to one tick late, never early. Arming an armed timer moves it. */

@@ -80,7 +80,7 @@ static void on_readable(uv_poll_t *poll, int status, int events) {
             return;
         }
         if (fd < 0)
-            return; /* another one has it, or its client is gone */
+            return; /* another process has it, or its client has closed it */
         l->incoming(l, l->owner, fd);
         if (uv_is_closing((uv_handle_t *)poll))
             return;
@@ -326,4 +326,57 @@ void io_dial_cancel(struct io_dial *d) {
     d->conn = NULL;
     if (!d->pending)
         dial_free(d);
+}
+
+/* ---- resolving alone ---- */
+
+struct io_lookup {
+    uv_getaddrinfo_t request;
+    struct io_loop *loop;
+    void (*done)(void *owner, const struct io_address *found, size_t count, int status);
+    void *owner;
+    struct io_timer fail_later;
+    int status;
+    bool cancelled;
+};
+
+static void on_looked_up(uv_getaddrinfo_t *request, int status, struct addrinfo *found) {
+    struct io_lookup *l = request->data;
+    struct io_address all[IO_ADDRESSES_MAX];
+    size_t count = 0;
+    for (const struct addrinfo *at = found; status == 0 && at && count < IO_ADDRESSES_MAX; at = at->ai_next)
+        count += io_address_of(at->ai_addr, &all[count]);
+    uv_freeaddrinfo(found);
+    if (!l->cancelled)
+        l->done(l->owner, all, count, count ? 0 : status < 0 ? status : UV_EAI_NONAME);
+    free(l);
+}
+
+static void on_lookup_failed(struct io_timer *timer) {
+    struct io_lookup *l = container_of(timer, struct io_lookup, fail_later);
+    on_looked_up(&l->request, l->status, NULL);
+}
+
+struct io_lookup *
+io_resolve(struct io_loop *loop, const char *host,
+           void (*done)(void *owner, const struct io_address *found, size_t count, int status), void *owner) {
+    struct io_lookup *l = mem_zalloc(sizeof(*l));
+    *l = (struct io_lookup){.request.data = l, .loop = loop, .done = done, .owner = owner};
+    const struct addrinfo hints = {
+        .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG};
+    l->status = uv_getaddrinfo(&loop->uv, &l->request, on_looked_up, host, NULL, &hints);
+    if (l->status < 0)
+        io_timer_soon(loop, &l->fail_later, on_lookup_failed);
+    return l;
+}
+
+/* libuv holds the request until its thread is done with it. */
+void io_resolve_cancel(struct io_lookup *l) {
+    if (!l)
+        return;
+    l->cancelled = true;
+    if (l->status < 0) {
+        io_timer_stop(l->loop, &l->fail_later);
+        free(l);
+    }
 }

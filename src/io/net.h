@@ -17,8 +17,8 @@ int io_listen_open(const char *address, uint16_t port, struct err *err);
 struct io_listener *io_listen_fd(struct io_loop *loop, int take_fd,
                                  void (*incoming)(struct io_listener *l, void *owner, int take_fd),
                                  void *owner);
-/* Other processes take connections from the same socket. `may_accept` false leaves one to them for a moment;
- * when nobody took it by then, it is taken. */
+/* Other processes accept connections from the same socket. `may_accept` false leaves one to them for a
+ * moment; if none took it by then, it is accepted here. */
 void io_listener_share(struct io_listener *l, bool (*may_accept)(void *owner));
 /* Of a socket of IP; 0 when it is none. `ret_address` may be NULL. */
 uint16_t io_bound_port(int fd, char ret_address[IO_ADDRESS_MAX]);
@@ -26,7 +26,7 @@ uint16_t io_bound_port(int fd, char ret_address[IO_ADDRESS_MAX]);
 struct io_listener *io_listen_unix(struct io_loop *loop, const char *dir, const char *name,
                                    void (*incoming)(struct io_listener *l, void *owner, int take_fd),
                                    void *owner, struct err *err);
-/* -1: nobody of this user listens there. Does not block. */
+/* -1: no process of this user listens there. Does not block. */
 int io_dial_unix(const char *dir, const char *name);
 /* Does the other end of a unix socket belong to this user? */
 bool io_same_user(int fd);
@@ -40,5 +40,15 @@ struct io_dial;
 struct io_dial *io_connect(struct io_loop *loop, const char *host, uint16_t port, const struct io_handlers *h,
                            void *owner, void (*ready)(void *owner, struct io_conn *c, int status));
 void io_dial_cancel(struct io_dial *d); /* NULL is fine */
+
+struct io_lookup;
+
+/* Only resolves, for callers that judge addresses before they connect to one. `done` is called exactly once,
+ * later, with at least one address or with none and a negative uv error, unless the lookup is cancelled
+ * first. */
+struct io_lookup *
+io_resolve(struct io_loop *loop, const char *host,
+           void (*done)(void *owner, const struct io_address *found, size_t count, int status), void *owner);
+void io_resolve_cancel(struct io_lookup *l); /* NULL is fine */
 /* Is this numeric address (or the name "localhost") on the loop-back? */
 bool io_is_loopback(const char *address);

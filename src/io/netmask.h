@@ -17,8 +17,8 @@ struct io_netmask {
     uint8_t bits; /* of the 128 */
 };
 
-/* "192.0.2.7", "2001:db8::1"; also with a port behind it ("192.0.2.7:80", "[2001:db8::1]:80"), which is not
- * told. */
+/* "192.0.2.7", "2001:db8::1"; also with a port behind it ("192.0.2.7:80", "[2001:db8::1]:80"), which is
+ * ignored. */
 bool io_address_parse(struct slice text, struct io_address *ret_address);
 bool io_address_of(const struct sockaddr *addr, struct io_address *ret_address);
 struct io_address io_address_v4(const unsigned char four[4]);

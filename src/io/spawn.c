@@ -73,7 +73,7 @@ struct spawn *spawn_start(struct err *err) {
         return NULL;
     }
     pid_t gate = getpid();
-    /* What a killed spawner leaves behind comes to us, its successor among it. */
+    /* Orphans of a killed spawner become our children, its successor among them. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     pid_t pid = fork();
     if (pid == 0) {
@@ -114,7 +114,7 @@ const char *spawn_error_text(int error) {
     return error == SPAWN_LOST ? "the process that starts programs was killed" : strerror(error);
 }
 
-/* From here on this process cannot execute programs, whatever else goes wrong in it. */
+/* From here on this process cannot execute programs, even if it is compromised. */
 static int give_up_exec(struct err *err) {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -208,7 +208,7 @@ static void fail_requests(struct spawn *s, unsigned spawner) {
     }
 }
 
-/* What the dead one has started must not outlive it; its successor is the one child of ours that stays. */
+/* Children of the dead spawner must not outlive it; only its successor is kept. */
 static void end_orphans(pid_t successor) {
     for (int i = 0; i < SPAWN_ORPHAN_LOOKS && spawner_signal_offspring(SIGKILL, successor) > 0; i++)
         poll(NULL, 0, 1);

@@ -18,7 +18,7 @@ struct spawn_request {
     const char *const *argv; /* NULL-terminated */
     const char *const *envp; /* NULL-terminated, the whole environment of the child */
     const char *cwd;         /* NULL: as ours */
-    bool no_network;         /* in a network of its own, which leads nowhere; not started where that fails */
+    bool no_network;         /* in an empty network namespace; not started where that fails */
     const int *fd;           /* NULL, or a descriptor that the child finds as number 3; stays the caller's */
 };
 
@@ -45,8 +45,8 @@ struct spawn *spawn_none(void);
 int spawn_attach(struct spawn *s, struct io_loop *loop, struct err *err);
 /* `lost` is called after a spawner has died, with its wait status and whether another one works now. */
 void spawn_on_lost(struct spawn *s, void (*lost)(void *owner, int status, bool replaced), void *owner);
-/* Asks for a child; `started` comes later, then `exited` once (status as from wait). The token stands for
- * the request until exited was called; spawn_forget() silences both. */
+/* Requests a child; `started` comes later, then `exited` once (status as from wait). The token identifies the
+ * request until exited was called; after spawn_forget() neither is called. */
 uint64_t spawn_child(struct spawn *s, const struct spawn_request *request,
                      void (*started)(void *owner, struct spawn_child child),
                      void (*exited)(void *owner, int status), void *owner,
@@ -54,7 +54,8 @@ uint64_t spawn_child(struct spawn *s, const struct spawn_request *request,
 void spawn_forget(struct spawn *s, uint64_t token);
 /* To the child's whole process group. */
 void spawn_signal(struct spawn *s, uint64_t token, int signal);
-/* Runs the loop until every child has gone its own way, at most that long. */
+/* Runs the loop until every child has exited, at most that long. */
 void spawn_await(struct spawn *s, uint64_t ms);
-/* Ends the spawner and with it every child; requests that are left are told, as when it was killed. */
+/* Ends the spawner and with it every child; `exited` is called for open requests, as when the spawner was
+ * killed. */
 void spawn_stop(struct spawn *s);

@@ -31,7 +31,7 @@
 #include <sys/wait.h>
 
 #define PIPE_BYTES (256 * 1024)
-#define GRACE_EOF_MS 700  /* after the gate is gone: time to leave on end of input */
+#define GRACE_EOF_MS 700  /* after the gate has ended: time to exit on end of input */
 #define GRACE_TERM_MS 700 /* then, after TERM, before KILL */
 
 struct child {
@@ -64,8 +64,8 @@ static bool write_text(const char *path, const char *text) {
     return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 }
 
-/* A network of its own, with nothing in it. Without the right to make one, within a user namespace in which
- * the user stays who he is. */
+/* An empty network namespace. Without the privilege to create one, inside a user namespace that keeps the
+ * user's id. */
 static bool leave_network(void) {
     if (unshare(CLONE_NEWNET) == 0)
         return true;
@@ -79,7 +79,7 @@ static bool leave_network(void) {
            write_text("/proc/self/gid_map", gids);
 }
 
-/* In the child: the spawner has one thread, so whatever it could do before the fork still works. */
+/* Runs in the child: the spawner has one thread, so all functions remain usable after the fork. */
 static _Noreturn void child_exec(const struct start *start, const int stdio[3], int failed) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setsid();
@@ -218,7 +218,7 @@ static void do_signal(struct spawner *s, const struct spawner_order *order) {
     }
 }
 
-/* False when the gate is gone. */
+/* False when the gate has ended. */
 static bool take_order(struct spawner *s) {
     int fds[PACKET_FDS];
     ssize_t got = packet_receive(s->sock, s->packet, sizeof(s->packet), fds);
@@ -238,8 +238,8 @@ static bool take_order(struct spawner *s) {
     return true;
 }
 
-/* In the successor. Returns when the spawner is dead and this process is to take its place; the gate hears of
- * it with the socket that leads here. */
+/* In the successor. Returns when the spawner is dead and this process takes its place; the gate learns it
+ * from the new socket. */
 static void successor_wait(struct spawner *s, int spawner_alive) {
     struct pollfd fds[2] = {{.fd = spawner_alive, .events = POLLIN}, {.fd = s->line, .events = POLLIN}};
     prctl(PR_SET_NAME, "sallyport-spare");
@@ -384,7 +384,7 @@ static _Noreturn void serve_gate(struct spawner *s) {
     }
 }
 
-/* Nothing else that the gate had open is the spawner's: it would hold the port of a gate that is gone. */
+/* Closes all other descriptors of the gate: they would keep the port of an ended gate open. */
 static void keep_only(unsigned a, unsigned b) {
     const unsigned low = a < b ? a : b, high = a < b ? b : a;
     if (low > STDERR_FILENO + 1)

@@ -74,7 +74,8 @@ static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *o
     return SSL_TLSEXT_ERR_OK;
 }
 
-/* Certificates are looked at in every handshake: a resumed one would outlive what it was checked against. */
+/* Certificates are checked in every handshake: a resumed session would outlive a change of the
+ * authorities. */
 static bool ask_clients(SSL_CTX *ssl, const char *client_ca) {
     STACK_OF(X509_NAME) *names = SSL_load_client_CA_file(client_ca);
     if (!names || SSL_CTX_load_verify_file(ssl, client_ca) != 1)
@@ -84,6 +85,15 @@ static bool ask_clients(SSL_CTX *ssl, const char *client_ca) {
     SSL_CTX_set_options(ssl, SSL_OP_NO_TICKET);
     SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
     return true;
+}
+
+static struct io_tls_ctx *server_ctx(SSL_CTX *take_ssl) {
+    SSL_CTX_set_options(take_ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
+    SSL_CTX_set_mode(take_ssl, SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_alpn_select_cb(take_ssl, choose_protocol, NULL);
+    struct io_tls_ctx *ctx = mem_zalloc(sizeof(*ctx));
+    ctx->ssl = take_ssl;
+    return ctx;
 }
 
 struct io_tls_ctx *io_tls_server_ctx(const char *cert, const char *key, const char *client_ca,
@@ -109,12 +119,26 @@ struct io_tls_ctx *io_tls_server_ctx(const char *cert, const char *key, const ch
         err_set(err, "tls: `%s`: %s", what, first_reason());
         return NULL;
     }
-    SSL_CTX_set_options(ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_CIPHER_SERVER_PREFERENCE);
-    SSL_CTX_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
-    SSL_CTX_set_alpn_select_cb(ssl, choose_protocol, NULL);
-    struct io_tls_ctx *ctx = mem_zalloc(sizeof(*ctx));
-    ctx->ssl = ssl;
-    return ctx;
+    return server_ctx(ssl);
+}
+
+struct io_tls_ctx *io_tls_server_ctx_of(struct slice cert, struct slice key, struct err *err) {
+    SSL_CTX *ssl = SSL_CTX_new(TLS_server_method());
+    BIO *cert_text = BIO_new_mem_buf(cert.ptr, (int)cert.len),
+        *key_text = BIO_new_mem_buf(key.ptr, (int)key.len);
+    X509 *x = PEM_read_bio_X509(cert_text, NULL, NULL, NULL);
+    EVP_PKEY *k = PEM_read_bio_PrivateKey(key_text, NULL, NULL, NULL);
+    const bool fine = ssl && x && k && SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION) == 1 &&
+                      SSL_CTX_use_certificate(ssl, x) == 1 && SSL_CTX_use_PrivateKey(ssl, k) == 1;
+    X509_free(x);
+    EVP_PKEY_free(k);
+    BIO_free(cert_text);
+    BIO_free(key_text);
+    if (fine)
+        return server_ctx(ssl);
+    SSL_CTX_free(ssl);
+    err_set(err, "set up TLS: %s", first_reason());
+    return NULL;
 }
 
 void io_tls_ctx_free(struct io_tls_ctx *ctx) {
@@ -257,7 +281,7 @@ void io_tls_start_server(struct io_conn *c, struct io_tls_ctx *ctx, struct slice
     c->layer = &layer;
     SSL_set_accept_state(c->tls->ssl);
     io_conn_read(c, true);
-    /* A client speaks first and then waits: what is early is never more than the start of its handshake. */
+    /* A TLS client sends first and then waits: early bytes are never more than the start of its handshake. */
     if (early.len && BIO_write(c->tls->in, early.ptr, (int)early.len) == (int)early.len)
         handshake(c);
 }
@@ -282,14 +306,14 @@ void io_tls_start_client(struct io_conn *c, struct io_tls_ctx *ctx, const char *
     handshake(c);
 }
 
-/* ---- who is at the other end ---- */
+/* ---- the peer's certificate ---- */
 
 struct telling {
     void (*each)(void *ctx, const char *name, struct slice value);
     void *ctx;
 };
 
-/* A text with NUL in it reads differently to different readers: it is not told. */
+/* A text with NUL in it is read differently by different readers: it is not reported. */
 static void tell(const struct telling *t, const char *name, const ASN1_STRING *text) {
     unsigned char *utf8 = NULL;
     int len = text ? ASN1_STRING_to_UTF8(&utf8, text) : -1;

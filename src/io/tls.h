@@ -1,6 +1,6 @@
-/* TLS on top of a conn, by OpenSSL over memory buffers. The room's own affair: users of a conn see plain
+/* TLS on top of a conn, by OpenSSL over memory buffers. Internal to the room: users of a conn see plain
  * bytes. Client side: certificates are verified against the system's authorities and the host name. Server
- * side: a client may show a certificate of the given authorities; one of anybody else ends the handshake. */
+ * side: a client may present a certificate of the given authorities; any other ends the handshake. */
 #pragma once
 
 #include "base/buf.h"
@@ -12,6 +12,8 @@ struct io_tls_ctx *io_tls_client_ctx(struct err *err);
 /* PEM files; client_ca NULL: no client is asked for a certificate. */
 struct io_tls_ctx *io_tls_server_ctx(const char *cert, const char *key, const char *client_ca,
                                      struct err *err);
+/* The same from texts: a certificate and its key, made by this process. */
+struct io_tls_ctx *io_tls_server_ctx_of(struct slice cert, struct slice key, struct err *err);
 void io_tls_ctx_free(struct io_tls_ctx *ctx);
 
 /* Turns a connected conn into a TLS client for that host. `ready` is called once, with 0 or -1 and the
@@ -22,8 +24,8 @@ void io_tls_start_client(struct io_conn *c, struct io_tls_ctx *ctx, const char *
 /* The same for an accepted one; bytes that are put before wait. `early` was read from the socket already. */
 void io_tls_start_server(struct io_conn *c, struct io_tls_ctx *ctx, struct slice early,
                          void (*ready)(void *owner, int status, const char *why));
-/* What the client's certificate says of it: subject, common_name, and each email, dns and uri it is good for;
- * then its fingerprint. False when it showed none. *ret_expires_s: when the certificate ends. */
+/* The fields of the client's certificate: subject, common_name, and each email, dns and uri; then its
+ * fingerprint. False when there is none. *ret_expires_s: when the certificate expires. */
 bool io_tls_peer(const struct io_conn *c, void (*each)(void *ctx, const char *name, struct slice value),
                  void *ctx, uint64_t *ret_expires_s);
 /* The certificate itself, for another process of ours, and the same facts of one that such a process checked.

@@ -9,15 +9,15 @@ static bool same(const struct stat *a, const struct stat *b) {
            a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* A file that replaced the old one was whole before it came there. One that is written where it stands is
- * taken to be whole when it has held still for a while; one that never does is told of all the same. */
+/* A file that replaced the old one was complete before the rename. One that is written in place counts as
+ * complete when it has not changed for a while; one that keeps changing is reported after a maximum time. */
 static void settle(struct io_watch *w, const struct stat *now) {
     const uint64_t now_ms = io_now_ms(w->loop);
     if (!same(now, &w->known)) {
         const bool replaced = now->st_dev != w->known.st_dev || now->st_ino != w->known.st_ino;
-        w->quiet_until_ms = now_ms + (replaced ? IO_WATCH_MS : IO_WATCH_QUIET_MS);
+        w->quiet_until_ms = now_ms + (replaced ? IO_WATCH_MS : w->loop->watch_quiet_ms);
         if (!w->settling)
-            w->latest_ms = now_ms + IO_WATCH_LONGEST_MS;
+            w->latest_ms = now_ms + w->loop->watch_longest_ms;
         w->settling = true;
         w->known = *now;
     }
@@ -39,6 +39,13 @@ static void look(struct io_timer *timer) {
             w->gone(w);
     }
     io_timer_arm(w->loop, timer, IO_WATCH_MS, look);
+}
+
+void io_watch_times(struct io_loop *loop, uint64_t quiet_ms, uint64_t longest_ms) {
+    if (quiet_ms)
+        loop->watch_quiet_ms = quiet_ms;
+    if (longest_ms)
+        loop->watch_longest_ms = longest_ms;
 }
 
 void io_watch_start(struct io_watch *w, struct io_loop *loop, const char *path,

@@ -1,8 +1,8 @@
-/* Tells when a file has another content: written in place, replaced by rename, or behind a symbolic link that
- * was swapped. By looking at it now and then, which no editor and no mount can fool. What is written in place
- * is told of when it has held still for IO_WATCH_QUIET_MS, so that no half of a file is read. A file that is
- * missing for a moment is being replaced; a file that stays missing is reported once, to watchers that ask
- * for it. */
+/* Reports when a file's content changes: written in place, replaced by rename, or behind a symbolic link that
+ * was swapped. It polls, which works with every editor and every kind of mount. What is written in place is
+ * reported when it has not changed for IO_WATCH_QUIET_MS, or after IO_WATCH_LONGEST_MS, so that no half of a
+ * file is read. A file that is missing for a moment is being replaced; a file that stays missing is reported
+ * once, to watchers that ask for it. */
 #pragma once
 
 #include "io/loop.h"
@@ -17,13 +17,15 @@ struct io_watch {
     void (*gone)(struct io_watch *w); /* may be set after the start */
     struct stat known;
     unsigned missing; /* looks in a row that found no file */
-    bool settling;    /* it has changed; told as soon as it holds still */
+    bool settling;    /* it has changed; reported when it stops changing */
     uint64_t quiet_until_ms, latest_ms;
     struct io_timer timer;
 };
 
+/* Other times than the defaults, for all watches of a loop; 0 keeps what is there. */
+void io_watch_times(struct io_loop *loop, uint64_t quiet_ms, uint64_t longest_ms);
 void io_watch_start(struct io_watch *w, struct io_loop *loop, const char *path,
                     void (*changed)(struct io_watch *w));
-/* The file as it is now is known already: we have written it ourselves. */
+/* Ignores the current content: we have written it ourselves. */
 void io_watch_seen(struct io_watch *w);
 void io_watch_stop(struct io_watch *w);

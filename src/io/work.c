@@ -3,8 +3,8 @@
 #include "base/check.h"
 #include "base/mem.h"
 
-#include <pthread.h>
 #include <signal.h>
+#include <string.h>
 
 struct io_worker {
     pthread_t thread;
@@ -67,6 +67,15 @@ static void on_notice(uv_async_t *notice) {
 
 static void stop_work(struct io_loop *loop);
 
+int io_thread_start(pthread_t *ret_thread, void *(*run)(void *arg), void *arg, struct err *err) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int fault = pthread_create(ret_thread, NULL, run, arg);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return fault ? err_set(err, "start a thread: %s", strerror(fault)) : 0;
+}
+
 static struct io_worker *worker_of(struct io_loop *loop) {
     if (loop->worker)
         return loop->worker;
@@ -79,12 +88,7 @@ static struct io_worker *worker_of(struct io_loop *loop) {
     CHECK(uv_async_init(&loop->uv, &w->notice, on_notice) == 0);
     w->notice.data = w;
     uv_unref((uv_handle_t *)&w->notice);
-    /* Signals are the loop's business. */
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    CHECK(pthread_create(&w->thread, NULL, worker_thread, w) == 0);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    CHECK(io_thread_start(&w->thread, worker_thread, w, NULL) == 0);
     loop->worker = w;
     loop->stop_work = stop_work;
     return w;

@@ -1,11 +1,14 @@
-/* Work that waits for a disk, on one thread of its own beside the loop: in the order in which it was given,
- * while the loop goes on. A database connection that is only used there needs no lock.
+/* Work that blocks on a disk, on one thread beside the loop, in the order in which it was added. A database
+ * connection that is only used there needs no lock.
  *
  *   loop ── io_work_add ──▶ queue ──▶ run (on the thread) ──▶ done (on the loop)
  */
 #pragma once
 
+#include "base/err.h"
 #include "io/loop.h"
+
+#include <pthread.h>
 
 struct io_work {
     struct list node;
@@ -18,3 +21,6 @@ void io_work_add(struct io_loop *loop, struct io_work *work);
 /* Waits until everything has run, and calls each `done`. Before what the work needs is closed. False: there
  * was nothing to do. */
 bool io_work_finish(struct io_loop *loop);
+
+/* A thread that gets no signals: those are the loop's business. */
+int io_thread_start(pthread_t *ret_thread, void *(*run)(void *arg), void *arg, struct err *err);

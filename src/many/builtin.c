@@ -61,7 +61,7 @@ static void sink_none(struct call_sink *sink) {
     call_done(container_of(sink, struct builtin_call, sink), false, SLICE("the call was cancelled"));
 }
 
-/* The user of the client can be asked to approve the call; nothing else is for it. */
+/* Only requests are delivered: the client's user can be asked to approve the call. */
 static void sink_event(struct call_sink *sink, const struct session_out *out) {
     struct session *s = container_of(sink, struct builtin_call, sink)->peer->session;
     if (out->is_request && s->front->deliver)
@@ -81,7 +81,7 @@ static const struct call_sink_ops sink_ops = {
     "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                                 \
     "\"io.modelcontextprotocol/clientCapabilities\":{}}"
 
-/* In the words of the era that the session itself speaks. */
+/* In the form of the session's era. */
 static void write_call(const struct session *s, struct slice tool, struct slice args, struct buf *out) {
     buf_put_str(out, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":");
     emit_quote(out, tool);
@@ -95,14 +95,18 @@ static void start(struct builtin_peer *peer, struct msg *m, struct server *to, u
     struct session *s = peer->session;
     struct builtin_call *bc = mem_zalloc(sizeof(*bc));
     *bc = (struct builtin_call){.peer = peer, .inner = inner};
-    bc->sink = (struct call_sink){
-        .ops = &sink_ops, .modern = !s->version[0], .to = to, .list_all = !to, .parent = parent};
+    bc->sink = (struct call_sink){.ops = &sink_ops,
+                                  .modern = !s->version[0],
+                                  .to = to,
+                                  .list_all = !to,
+                                  .parent = parent,
+                                  .about = inner->about};
     inner->handle = bc;
     call_start(s, m, &bc->sink);
     msg_unref(m);
 }
 
-/* What the grant allows is decided, and recorded, where every call is. */
+/* The steps check and record what the grant allows, as for every call. */
 static void op_call_tool(void *owner, struct slice server, struct slice tool, struct slice args,
                          uint64_t parent, struct code_inner *inner) {
     struct builtin_peer *peer = owner;
@@ -166,7 +170,7 @@ static bool op_drop_tool(void *owner, struct code_inner *inner) {
     inner->handle = NULL;
     bc->inner = NULL;
     if (bc->sink.call)
-        call_cancel(bc->sink.call, "the run that made it is over");
+        call_cancel(bc->sink.call, "the run that made it has ended");
     return sent;
 }
 
@@ -175,13 +179,13 @@ static void op_send(void *owner, uint64_t about, struct slice text) {
     up_builtin_send(peer->link, about, text);
 }
 
-/* Alone, the server keeps tokens of its own: there is no other whose tools could be given them. */
+/* With a single server its tokens stay in its own scope: no other server's tools could receive them. */
 static struct filter_scope *op_pii_scope(void *owner) {
     struct builtin_peer *peer = owner;
     struct vault *v = peer->session->core->many_servers ? privacy_vault(peer->session) : NULL;
     if (!v)
         return NULL;
-    vault_flush(v); /* what was made before; what comes now waits for the next time, or the end */
+    vault_flush(v); /* stores earlier tokens; new ones are stored by the next call, or at the end */
     return vault_scope(v);
 }
 
@@ -226,6 +230,7 @@ int builtin_open(struct core *core, struct server *server, const struct code_con
     own.loop = core->up.loop;
     own.spawn = core->up.spawn;
     own.name = server->up.name;
+    own.node = core->node;
     b->core = core;
     b->up = (struct up_builtin){.ops = &builtin_ops, .ctx = b};
     if (code_server_open(&own, &b->code, err) < 0) {

@@ -7,7 +7,7 @@
 
 struct builtin;
 
-/* Stands behind that server of the core from now on; its loop, spawner and name are the core's and the
+/* Becomes the server behind that entry of the core; its loop, spawner and name are the core's and the
  * server's. */
 int builtin_open(struct core *core, struct server *server, const struct code_config *config,
                  struct builtin **ret_builtin, struct err *err);

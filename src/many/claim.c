@@ -13,7 +13,7 @@ struct claim {
 };
 
 static struct slice claim_key(struct arena *a, char kind, struct slice name) {
-    /* Resources are told apart by every byte; names by what people see. */
+    /* Resources are compared byte by byte; names by how they look to people. */
     struct slice seen = kind == 't' || kind == 'p' ? risk_skeleton(name, a) : name;
     return arena_printf(a, "%c%.*s", kind, SLICE_FMT(seen));
 }
@@ -24,7 +24,7 @@ bool claim_name(struct server *server, char kind, struct slice name) {
     arena_init(&scratch);
     struct slice key = claim_key(&scratch, kind, name);
     struct claim *claim = map_get(&core->many->claims, key);
-    /* One that stands earlier in the settings and was missing when a later one was listed has it back. */
+    /* A server earlier in the settings takes back a name that a later one claimed while it was missing. */
     if (claim && claim->server->slot > server->slot)
         claim->server = server;
     bool mine = claim ? claim->server == server : core->many->claims.count < CLAIMS_MAX;
@@ -33,8 +33,9 @@ bool claim_name(struct server *server, char kind, struct slice name) {
         *claim = (struct claim){server, arena_dup(&core->many->claims_arena, name)};
         map_put(&core->many->claims, arena_dup(&core->many->claims_arena, key), claim);
     } else if (!mine && claim && kind == 't') {
-        log_warn("server `%s`: tool `%.*s` is not offered: `%s` has one that is called `%.*s`",
-                 server->up.name, SLICE_FMT(name), claim->server->up.name, SLICE_FMT(claim->name));
+        log_server(LOG_WARN, server->up.name,
+                   "server `%s`: tool `%.*s` is not offered: `%s` has one that is called `%.*s`",
+                   server->up.name, SLICE_FMT(name), claim->server->up.name, SLICE_FMT(claim->name));
     }
     arena_free(&scratch);
     return mine;
@@ -59,7 +60,7 @@ struct server *claim_template_owner(const struct session *s, struct slice uri) {
     return NULL;
 }
 
-/* What is left of the others is learned again from their next lists. */
+/* The remaining names of the others are learned from their next lists. */
 void claim_drop(struct core *core, const struct server *server) {
     size_t at = 0;
     struct map_entry *e;

@@ -15,8 +15,8 @@
 /* The capabilities that the gate carries. */
 static const struct {
     const char *name;
-    bool assumed;      /* of a server that has not been heard of */
-    bool list_changed; /* the gate itself says when a list has changed */
+    bool assumed;      /* of a server that has not answered yet */
+    bool list_changed; /* the gate itself notifies about changed lists */
     bool legacy_only;
 } carried[] = {
     {"tools", true, true, false},        {"resources", true, true, false},
@@ -29,7 +29,7 @@ struct description {
     struct call *call;
     struct tape tapes[HELLO_SERVERS_MAX]; /* of the capabilities that are known */
     size_t count;
-    bool unknown; /* some server has not been heard of */
+    bool unknown; /* some server has not answered yet */
 };
 
 static void gather_capabilities(struct description *h) {
@@ -46,7 +46,15 @@ static void gather_capabilities(struct description *h) {
     }
 }
 
-/* The members that any of them has; of two, the one that says yes. */
+static bool says_no(const struct tape *t, uint32_t key) {
+    uint32_t listing =
+        tape_eq(t, key, SLICE("io.modelcontextprotocol/skills")) && tape_is(t, key + 1, TAPE_OBJECT)
+            ? tape_get_str(t, key + 1, "directoryRead")
+            : key;
+    return tape_is(t, key + 1, TAPE_FALSE) || !listing || tape_is(t, listing, TAPE_FALSE);
+}
+
+/* The union of their members; a member is true if any of them has it true. */
 static void emit_union(struct description *h, struct emit *e, const char *name, bool list_changed) {
     struct arena *a = &h->call->arena;
     struct map seen;
@@ -65,7 +73,7 @@ static void emit_union(struct description *h, struct emit *e, const char *name, 
                 continue;
             TAPE_FOR_MEMBER(t, node, key) {
                 struct slice member = tape_text(t, key, a);
-                if ((yes && tape_is(t, key + 1, TAPE_FALSE)) || map_get(&seen, member))
+                if ((yes && says_no(t, key)) || map_get(&seen, member))
                     continue;
                 map_put(&seen, member, h);
                 emit_key_slice(e, member);
@@ -102,8 +110,7 @@ static void put_instructions(struct call *c, struct buf *out) {
     size_t at = 0;
     struct server *server;
     if (visible_renames(s))
-        buf_put_str(out,
-                    "Several servers stand behind this one. Tools and prompts are named SERVER__NAME.\n");
+        buf_put_str(out, "This server combines several servers. Tools and prompts are named SERVER__NAME.\n");
     shortlist_instructions(s, out);
     while ((server = visible_next(s, &at))) {
         const struct channel *ch = channel_find(s, server);

@@ -22,7 +22,7 @@
 struct part {
     struct call_sink sink;
     struct gather *gather;
-    struct server *server; /* not to be looked at once the part is over */
+    struct server *server; /* not to be used once the part is over */
     const char *name;      /* the server's */
     struct slice method;
     const char *list; /* member of its result that is taken; NULL for none */
@@ -30,7 +30,7 @@ struct part {
     uint32_t count;   /* of them */
     uint32_t pages;
     bool over;
-    bool missing; /* it is not all there */
+    bool missing; /* it is incomplete */
 };
 
 struct gather {
@@ -57,6 +57,7 @@ static const struct {
     {SLICE("prompts/list"), "prompts", "prompts"},
     {SLICE("resources/list"), "resources", "resources"},
     {SLICE("resources/templates/list"), "resourceTemplates", "resources"},
+    {SLICE("skills/list"), "skills", "io.modelcontextprotocol/skills"},
     {SLICE("tasks/list"), "tasks", "tasks"},
 };
 
@@ -144,7 +145,7 @@ static void part_over(struct part *p) {
         finish(g);
 }
 
-/* For the status of the server: a health check says nothing about its lists. */
+/* For the status of the server: a health check does not cover its lists. */
 static void note_list(const struct part *p, const char *why) {
     if (!p->server || !slice_ends(p->method, SLICE("/list")))
         return;
@@ -154,7 +155,7 @@ static void note_list(const struct part *p, const char *why) {
         snprintf(fault, sizeof(p->server->list_fault), "%.*s failed: %s", SLICE_FMT(p->method), why);
 }
 
-/* Without this server's part; when it is back the client hears of it. */
+/* Without this server's part; the client is notified when the server is back. */
 static void part_missing(struct part *p, const char *why) {
     p->missing = true;
     note_list(p, why);
@@ -162,7 +163,8 @@ static void part_missing(struct part *p, const char *why) {
         struct channel *ch = channel_of(p->gather->call->session, p->server);
         ch->missing = true;
         channel_doubt(ch);
-        log_info("%.*s without server `%s`: %s", SLICE_FMT(p->method), p->server->up.name, why);
+        log_server(LOG_INFO, p->server->up.name, "%.*s without server `%s`: %s", SLICE_FMT(p->method),
+                   p->server->up.name, why);
     }
 
     part_over(p);
@@ -193,7 +195,7 @@ static void take_element(struct part *p, const struct tape *t, uint32_t elem) {
         buf_put_char(&p->items, ',');
     if (p->gather->call->list_all)
         put_owned(p, t, elem);
-    /* Whose a bare name is, is settled when all are there: see settle_names(). */
+    /* Which server owns a bare name is decided when all parts are complete: see settle_names(). */
     else if (p->gather->bare)
         buf_put_slice(&p->items, tape_raw(t, elem));
     else if (!rename_element(p->gather->call, p->server, p->list, t, elem, &p->items)) {
@@ -272,7 +274,7 @@ static void to_client(struct call *c, struct slice text) {
     c->sink->ops->event(c->sink, &out);
 }
 
-/* What a server says to its part of a subscription goes on under the client's own id. */
+/* Messages of a server for its part of a subscription are forwarded under the client's own id. */
 static void part_event(struct call_sink *sink, const struct session_out *out) {
     struct part *p = part_of(sink);
     struct call *c = p->gather->call;
@@ -292,7 +294,7 @@ static void part_event(struct call_sink *sink, const struct session_out *out) {
         return;
     uint32_t method = tape_get_str(&t, 0, "method");
     if (!method || tape_eq(&t, method, SLICE("notifications/subscriptions/acknowledged")))
-        return; /* the gate has said so already */
+        return; /* the gate has already acknowledged it */
     cleanup_arena struct arena a;
     arena_init(&a);
     struct splice edited;
@@ -383,8 +385,8 @@ void gather_listen_tell(struct call *c, const char *list) {
                               list, SLICE_FMT(c->id_raw)));
 }
 
-/* The gate takes the whole subscription on itself; a server that is not running has nothing to tell yet,
- * unless one of its resources is meant. */
+/* The gate accepts the whole subscription itself. A server that is not running has no changes to report,
+ * unless the subscription names one of its resources. */
 static void start_listen(struct gather *g) {
     struct call *c = g->call;
     struct session *s = c->session;
@@ -435,8 +437,7 @@ static struct gather *gather_new(struct call *c) {
     return g;
 }
 
-/* A link that rests after a failure is not waited for, nor is a server over HTTP that is being tried again.
- */
+/* A link in back-off is not waited for, nor is an HTTP server that is being retried. */
 static bool resting(struct session *s, const struct server *server) {
     const struct channel *ch = channel_find(s, server);
     if (!ch || !ch->missing)
@@ -527,10 +528,12 @@ static void start_level(struct gather *g) {
 }
 
 static void watch(struct gather *g) {
+    struct core *core = g->call->session->core;
     if (!g->pending && !g->over)
         finish(g);
     else if (g->pending)
-        io_timer_arm(g->call->session->core->up.loop, &g->timer, GATHER_LIST_MS, on_deadline);
+        io_timer_arm(core->up.loop, &g->timer, core->many->list_ms ? core->many->list_ms : GATHER_LIST_MS,
+                     on_deadline);
 }
 
 void gather_start(struct call *c) {
@@ -586,7 +589,7 @@ static bool is_any_missing(const struct gather *g) {
     return g->left_out.len > 0;
 }
 
-/* Servers whose part is not all there. */
+/* Servers whose part is incomplete. */
 static void emit_missing(const struct gather *g, struct emit *e, const char *key) {
     emit_key(e, key);
     emit_array(e);
@@ -598,7 +601,7 @@ static void emit_missing(const struct gather *g, struct emit *e, const char *key
     emit_array_end(e);
 }
 
-/* A page ends with a server's last element: a server's own list is not torn. */
+/* A page ends after a server's last element: a server's own list is not split. */
 static void emit_items(struct gather *g, struct emit *e) {
     struct call *c = g->call;
     size_t items = 0, bytes = 0;

@@ -23,7 +23,7 @@ void gather_start(struct call *c);
 void gather_search(struct call *c, const char *const *methods);
 /* The call ends: so do its parts that are under way. */
 void gather_end(struct call *c);
-/* A server of the session can be listened to from now on; `c` is a subscription. */
+/* A server of the session accepts subscriptions from now on; `c` is a subscription. */
 void gather_listen_to(struct call *c, struct server *server);
 /* A message of the gate's own for a subscription: the named list has changed ("tools"). */
 void gather_listen_tell(struct call *c, const char *list);

@@ -18,6 +18,7 @@ struct many {
     struct core *core;
     const struct many_sessions *sessions;
     enum many_discovery discovery;
+    uint64_t list_ms;           /* for the slowest server of a list; 0: GATHER_LIST_MS */
     uint32_t discovery_keep;    /* tools of other servers that a hybrid list shows */
     unsigned char seal_key[32]; /* see seal.h */
     struct arena claims_arena;

@@ -83,8 +83,8 @@ static void tell(struct channel *ch, const char *method, const char *member, str
     buf_free(&text);
 }
 
-/* What the client asked another process for: its log level, changes of resources. Modern servers
- * are told by listen.c. */
+/* Repeats to the new process what the client had set: its log level and its resource subscriptions. For
+ * modern servers listen.c does it. */
 static void renew(struct channel *ch) {
     struct session *s = ch->session;
     struct slice uris[CHANNEL_URIS_MAX];
@@ -102,7 +102,7 @@ static void renew(struct channel *ch) {
         tell(ch, "resources/subscribe", "uri", uris[i]);
 }
 
-/* Where the gate itself speaks for its servers it has promised to tell; a single one promises by itself. */
+/* With many servers the gate itself has declared listChanged; a single server declares it itself. */
 static bool promised(const struct session *s, const char *list) {
     const struct server *server = s->only;
     cleanup_tape struct tape t;
@@ -136,7 +136,7 @@ void presence_ready(struct channel *ch) {
 void presence_back(struct channel *ch) {
     ch->missing = false;
     ch->server->fault[0] = '\0';
-    log_info("server `%s` is back", ch->server->up.name);
+    log_server(LOG_INFO, ch->server->up.name, "server `%s` is back", ch->server->up.name);
     presence_lists_changed(ch->session);
 }
 
@@ -148,11 +148,12 @@ void presence_down(struct channel *ch) {
     ch->missing = true;
     if (was_there && session_has_many(s))
         presence_lists_changed(s);
-    /* A single one comes back with the next call, unless somebody listens or looks after it meanwhile. */
+    /* A single server is restarted by the next call, unless the client has subscriptions or health checks are
+     * on. */
     bool watched = ch->server->health_ms;
     if (!session_has_many(s) && !ch->subscribed.count && !watched)
         return;
-    /* A request costs little, a process much. */
+    /* Retrying an HTTP server is cheap, starting a process is not. */
     bool tries = ch->failures <= PRESENCE_TRIES_MAX || (watched && ch->server->up.url);
     if (tries && !s->core->draining)
         channel_revive(ch);

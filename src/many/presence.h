@@ -1,4 +1,4 @@
-/* Servers that go and come back: who is missing, and telling clients that their lists have changed. */
+/* Presence: which servers are missing, and notifying clients when their lists change. */
 #pragma once
 
 #include "call/call.h"
@@ -7,11 +7,11 @@
 /* Events of channels. */
 void presence_ready(struct channel *ch);
 void presence_down(struct channel *ch);
-/* It was missing and is there: tells the client. */
+/* A missing server is back: notifies the client. */
 void presence_back(struct channel *ch);
-/* The lists of a session's servers are not what they were: tells the client. */
+/* The lists of a session's servers have changed: notifies the client. */
 void presence_lists_changed(struct session *s);
-/* The gate itself shows other tools than it did: tells every client. */
+/* The gate itself lists other tools than before: notifies every client. */
 void presence_tools_changed(struct core *core);
-/* The client's word to all its servers that are there: a notification without params. */
+/* Forwards a client's notification without params to all its connected servers. */
 void presence_notify_servers(struct session *s, struct slice method);

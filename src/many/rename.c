@@ -17,8 +17,8 @@ struct back {
     struct slice asked; /* the client's own request, or empty */
 };
 
-/* A URI that the client itself wrote in its request, as an argument that the server repeats, is one of ours
- * already. Only the request can tell: a server behind a gate behind this one has such URIs of its own. */
+/* A URI that the client wrote in its request, as an argument that the server repeats, is already one of ours.
+ * Only the request shows that: a server behind another gate has such URIs of its own. */
 static bool is_repeated(const struct back *b, struct slice uri) {
     struct slice prefix, rest;
     return b->asked.len && names_split_uri(b->a, uri, &prefix, &rest) && slice_eq(prefix, b->prefix) &&
@@ -69,6 +69,14 @@ static void back_contents(struct back *b, uint32_t list) {
     TAPE_FOR_ELEM(b->t, list, i) { back_content(b, i); }
 }
 
+static void back_resources(struct back *b, uint32_t list) {
+    if (list && tape_is(b->t, list, TAPE_ARRAY))
+        TAPE_FOR_ELEM(b->t, list, i) {
+            if (tape_is(b->t, i, TAPE_OBJECT))
+                back_uri(b, tape_get_str(b->t, i, "uri"));
+        }
+}
+
 static void back_result(struct back *b, uint32_t result) {
     if (!tape_is(b->t, result, TAPE_OBJECT))
         return;
@@ -79,12 +87,10 @@ static void back_result(struct back *b, uint32_t result) {
     uint32_t nested = tape_get_str(b->t, result, "result"); /* of a task that is done */
     if (nested && tape_is(b->t, nested, TAPE_OBJECT))
         back_contents(b, tape_get_str(b->t, nested, "content"));
-    uint32_t contents = tape_get_str(b->t, result, "contents");
-    if (contents && tape_is(b->t, contents, TAPE_ARRAY))
-        TAPE_FOR_ELEM(b->t, contents, i) {
-            if (tape_is(b->t, i, TAPE_OBJECT))
-                back_uri(b, tape_get_str(b->t, i, "uri"));
-        }
+    back_resources(b, tape_get_str(b->t, result, "contents"));
+    back_resources(b, tape_get_str(b->t, result, "resources")); /* of a directory */
+    back_uri(b, tape_path(b->t, result, "skill", "uri", NULL));
+    back_resources(b, tape_path(b->t, result, "skill", "resources", NULL));
     uint32_t messages = tape_get_str(b->t, result, "messages");
     if (messages && tape_is(b->t, messages, TAPE_ARRAY))
         TAPE_FOR_ELEM(b->t, messages, i) {
@@ -93,7 +99,7 @@ static void back_result(struct back *b, uint32_t result) {
         }
 }
 
-/* A task that began: from now on it is this principal's. With one server alone only its tool matters. */
+/* A new task belongs to this principal. With a single server only its tool matters. */
 static bool note_task(struct call *c, const struct msg *m) {
     const struct tape *t = &m->tape;
     if (c->kind != CALL_TOOLS_CALL || !tape_is(t, m->rpc.body, TAPE_OBJECT))
@@ -153,11 +159,11 @@ struct cut { /* a value of an element that is written otherwise */
     struct slice text;
 };
 
-#define CUTS_MAX 4
+#define CUTS_MAX 4 /* beside the files of a skill */
 
 struct cuts {
     const struct tape *t;
-    struct cut items[CUTS_MAX];
+    struct cut *items;
     size_t count;
 };
 
@@ -199,8 +205,28 @@ static const struct {
 } element_names[] = {
     {"tools", "name", 't'},    {"prompts", "name", 'p'},
     {"resources", "uri", 'r'}, {"resourceTemplates", "uriTemplate", 'T'},
-    {"tasks", "taskId", 'k'},
+    {"skills", "uri", 'r'},    {"tasks", "taskId", 'k'},
 };
+
+/* The files of a skill; 0 when it names none. */
+static uint32_t skill_files(const struct tape *t, uint32_t skill) {
+    uint32_t files = tape_get_str(t, skill, "resources");
+    return files && tape_is(t, files, TAPE_ARRAY) ? files : 0;
+}
+
+/* False when one of its files is another server's already. */
+static bool rename_files(struct call *c, struct server *server, struct cuts *cuts, uint32_t files) {
+    TAPE_FOR_ELEM(cuts->t, files, file) {
+        uint32_t uri = tape_is(cuts->t, file, TAPE_OBJECT) ? tape_get_str(cuts->t, file, "uri") : 0;
+        if (!uri || !tape_is(cuts->t, uri, TAPE_STRING))
+            return false;
+        if (visible_renames(c->session))
+            cut_uri(c, cuts, server_prefix(server), uri);
+        else if (!claim_name(server, 'r', tape_text(cuts->t, uri, &c->arena)))
+            return false;
+    }
+    return true;
+}
 
 bool rename_element(struct call *c, struct server *server, const char *list, const struct tape *t,
                     uint32_t elem, struct buf *out) {
@@ -212,7 +238,10 @@ bool rename_element(struct call *c, struct server *server, const char *list, con
     if (!node || !tape_is(t, node, TAPE_STRING))
         return false;
     struct slice name = tape_text(t, node, &c->arena), prefix = server_prefix(server);
-    struct cuts cuts = {.t = t};
+    uint32_t files = strcmp(list, "skills") == 0 ? skill_files(t, elem) : 0;
+    struct cuts cuts = {
+        .t = t,
+        .items = arena_array(&c->arena, struct cut, CUTS_MAX + (files ? tape_node(t, files)->count : 0))};
     if (kind == 'k' && !task_owner_is(c->session, server, name))
         return false;
     if (visible_renames(c->session)) {
@@ -227,6 +256,8 @@ bool rename_element(struct call *c, struct server *server, const char *list, con
     } else if (kind != 'k' && !claim_name(server, kind, name)) {
         return false;
     }
+    if (files && !rename_files(c, server, &cuts, files))
+        return false;
     cut_write(&cuts, elem, out);
     return true;
 }

@@ -1,5 +1,4 @@
-/* Answers and messages of one server on their way to a client of many: the server's names become the
- * session's. */
+/* Answers and messages of one server for a client of many: replaces the server's names with the session's. */
 #pragma once
 
 #include "call/call.h"
@@ -7,7 +6,7 @@
 
 /* A pass of FILTER. */
 enum call_next rename_filter(struct call *c);
-/* False when a text cannot be changed as it must be. */
+/* False when a text cannot be rewritten. */
 bool rename_message(struct channel *ch, struct splice *text, const struct msg *m, struct slice method,
                     struct arena *a);
 /* One element of a list, renamed, appended to `out`. False: it is left out. */

@@ -27,7 +27,7 @@ static enum call_next no_such(struct call *c, const char *what) {
     return CALL_FAIL;
 }
 
-/* The message as its server knows it: policies, records and the server read the same. */
+/* The message with the server's own names: policies, records and the server read the same. */
 static enum call_next rename_in_request(struct call *c, uint32_t node, struct slice name) {
     struct msg *m = c->request;
     struct splice text;
@@ -96,7 +96,8 @@ static enum call_next find_prefixed_tool(struct call *c) {
 
 static const char *const tool_lists[] = {"tools/list", NULL};
 static const char *const prompt_lists[] = {"prompts/list", NULL};
-static const char *const resource_lists[] = {"resources/list", "resources/templates/list", NULL};
+static const char *const resource_lists[] = {"resources/list", "resources/templates/list", "skills/list",
+                                             NULL};
 
 static struct server *only_one(const struct session *s, const char *capability) {
     size_t at = 0;
@@ -123,7 +124,7 @@ static struct server *look_up(struct call *c, char kind, struct slice name) {
     return server;
 }
 
-/* The server that a name belongs to; the lists are asked for when nobody has shown it yet. */
+/* The server that a name belongs to; the lists are requested when none has it yet. */
 static enum call_next find_bare(struct call *c, char kind, struct slice name) {
     c->server = look_up(c, kind, name);
     if (!c->server && !c->gather) {
@@ -168,7 +169,7 @@ static bool takes_tasks(const struct msg *m) {
 
 static enum call_next find_task(struct call *c, uint32_t node) {
     struct session *s = c->session;
-    /* A client without support for tasks is told that, and not which tasks exist. */
+    /* A client without support for tasks gets that error, which does not reveal which tasks exist. */
     if (c->modern && !takes_tasks(c->request))
         return answer_lacks(c, translate_ask_capability(TRANSLATE_TAKES_TASKS));
     struct slice prefix, id = c->name;
@@ -342,9 +343,12 @@ enum call_next route_step(struct call *c) {
                                    SLICE_FMT(c->id_raw)));
         return CALL_FAIL;
     }
-    /* A search that has been started below has come back. */
+    /* Resumed after a search that was started below. */
     if (!c->gather && read_subject(c) == CALL_FAIL)
         return CALL_FAIL;
+    /* The modern era has no such request, and servers that support both eras answer it in different ways. */
+    if (c->modern && c->kind == CALL_INITIALIZE && m->rpc.id)
+        return answer_refuse(c, RPC_METHOD_NOT_FOUND, 404, "Method not found");
     enum call_next found = c->server ? check_task(c) : find_server(c);
     if (found != CALL_NEXT)
         return found;

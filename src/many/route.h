@@ -1,5 +1,5 @@
-/* ROUTE: what a message is about, and which server it goes to. Where a session leads to many, names tell
- * (names.h); what one server alone cannot answer is gathered (gather.h). */
+/* ROUTE: what a message is about, and which server it goes to. In a session of many servers the name decides
+ * (names.h); what needs several servers is gathered (gather.h). */
 #pragma once
 
 #include "call/call.h"

@@ -1,6 +1,6 @@
-/* Texts that leave the gate and come back: cursors and their like. A seal binds one to its purpose and to the
- * principal it was made for; anybody else's, and any that was changed, is not opened. They last as long as
- * the process. */
+/* Signed texts that clients send back: cursors and the like. A seal binds a text to its purpose and to its
+ * principal; it is not accepted from another principal, nor when changed. Seals are valid until the process
+ * ends. */
 #pragma once
 
 #include "base/arena.h"

@@ -6,12 +6,12 @@
 #include "call/principal.h"
 #include "channel/channel.h"
 
-/* Such a server hears of no client's abilities: nobody could say whom a question of its is for. */
+/* Such a server gets no client's capabilities: its questions could not be assigned to a client. */
 static const char pool_init[] =
     "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":"
     "\"sallyport\",\"version\":\"" SALLYPORT_VERSION "\"}}";
 
-/* What it says about its lists goes to all who use it; everything else would be somebody's guess. */
+/* Its list notifications go to all sessions that use it; other messages cannot be assigned to one of them. */
 static bool pool_deliver(struct session *pool, const struct session_out *out) {
     bool lists =
         out->msg ? tape_path(&out->msg->tape, 0, "method", NULL) &&

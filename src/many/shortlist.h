@@ -1,5 +1,5 @@
-/* What of all servers' tools a client of many servers is shown in its list. Whatever is not shown can be
- * found (search_tools) and called all the same; what may be called is decided elsewhere. */
+/* Which tools of all servers the list of a client of many servers shows. Tools that are not listed can still
+ * be found (search_tools) and called; the policy decides that elsewhere. */
 #pragma once
 
 #include "many/many.h"
@@ -11,7 +11,7 @@ enum many_discovery shortlist_mode(const struct session *s);
 bool shortlist_asks(const struct session *s, const struct server *server);
 /* The tools that were used most, for shortlist_shows(); in the arena. NULL where that does not matter. */
 struct shortlist_kept *shortlist_keep(const struct session *s, struct arena *a);
-/* Does that tool stand in the list? */
+/* Is that tool listed? */
 bool shortlist_shows(const struct session *s, const struct shortlist_kept *kept, const struct server *server,
                      struct slice tool);
 /* For the model: what is listed, how to find the rest, and when to use which. Nothing when all is listed. */

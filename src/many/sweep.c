@@ -16,7 +16,8 @@ static void sweep_session(struct session *s, uint64_t now) {
         if (ch->users || ch->link->reqs.used || !list_empty(&ch->waiting) ||
             now - ch->used_ms < ch->server->idle_ms)
             continue;
-        log_info("server `%s` is idle: ended until it is needed", ch->server->up.name);
+        log_server(LOG_INFO, ch->server->up.name, "server `%s` is idle: ended until it is needed",
+                   ch->server->up.name);
         channel_rest(ch);
     }
 }

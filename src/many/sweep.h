@@ -1,4 +1,4 @@
-/* What is looked at once a second: idle and silent servers, unused pools. */
+/* Checks that run once a second: idle and silent servers, unused pools. */
 #pragma once
 
 #include "many/many.h"

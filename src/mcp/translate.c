@@ -134,9 +134,16 @@ bool translate_request_down(struct splice *text, const struct tape *t, const str
 
 /* ---- results ---- */
 
-static const char *const cacheable[] = {
-    "server/discover",          "tools/list", "prompts/list", "resources/list", "resources/read",
-    "resources/templates/list", NULL};
+static const char *const cacheable[] = {"server/discover",
+                                        "tools/list",
+                                        "prompts/list",
+                                        "resources/list",
+                                        "resources/read",
+                                        "resources/templates/list",
+                                        "resources/directory/read",
+                                        "skills/list",
+                                        "skills/get",
+                                        NULL};
 static const char *const gone[] = {
     "initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", NULL};
 static const char *const asking[] = {"tools/call", "prompts/get", "resources/read", NULL};

@@ -15,7 +15,7 @@ const uint32_t metrics_bucket_us[METRICS_BUCKETS] = {1000,    2500,    5000,    
                                                      50000,   100000,  250000,   500000,  1000000,
                                                      2500000, 5000000, 10000000, 30000000};
 
-/* Of the protocol; whatever else a client says is counted as one. */
+/* Methods of the protocol; all others are counted together. */
 static const char *const known_methods[] = {"tools/call",
                                             "tools/list",
                                             "initialize",
@@ -26,6 +26,9 @@ static const char *const known_methods[] = {"tools/call",
                                             "resources/list",
                                             "resources/templates/list",
                                             "resources/read",
+                                            "resources/directory/read",
+                                            "skills/list",
+                                            "skills/get",
                                             "resources/subscribe",
                                             "resources/unsubscribe",
                                             "completion/complete",

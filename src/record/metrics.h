@@ -20,8 +20,7 @@ extern const uint32_t metrics_bucket_us[METRICS_BUCKETS];
 struct metrics_cell {
     struct slice server, method, tool; /* in the arena; tool empty for other methods */
     uint64_t verdicts[METRICS_VERDICTS];
-    uint64_t
-        shadows[METRICS_VERDICTS]; /* what rules in shadow mode would have said; each call once a verdict */
+    uint64_t shadows[METRICS_VERDICTS]; /* verdicts of rules in shadow mode; each call once a verdict */
     uint64_t outcomes[METRICS_OUTCOMES];
     uint64_t latency[METRICS_BUCKETS + 1]; /* of calls that reached a server */
     uint64_t latency_us;                   /* their sum */

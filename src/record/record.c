@@ -28,7 +28,7 @@ void record_free(struct core *core) {
     free(steal(core->recorder));
 }
 
-/* ["path","mode"]: which arguments there were, not what they said. */
+/* ["path","mode"]: the names of the arguments, without their values. */
 static struct slice argument_keys(const struct tape *t, uint32_t args, struct buf *out) {
     buf_reset(out);
     buf_put_char(out, '[');
@@ -78,11 +78,13 @@ struct slice record_shadows(const struct policy_verdict *v, struct arena *a) {
 }
 
 static struct slice decision_text(struct call *c) {
-    const struct slice text = c->verdict.text;
-    if (!c->stands_for.len)
-        return text;
-    return arena_printf(&c->arena, "%.*s%s%.*s", SLICE_FMT(text), text.len ? "; " : "",
-                        SLICE_FMT(c->stands_for));
+    const struct slice parts[] = {c->about, c->verdict.text, c->stands_for};
+    struct slice text = {0};
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        if (parts[i].len)
+            text = text.len ? arena_printf(&c->arena, "%.*s; %.*s", SLICE_FMT(text), SLICE_FMT(parts[i]))
+                            : parts[i];
+    return text;
 }
 
 /* Gives the call its number in the log. */
@@ -208,9 +210,19 @@ enum call_next record_step_note(struct call *c) {
     c->record = 0;
     struct audit_health health;
     audit_health(s->core->audit, &health);
-    log_error("refused %.*s: the audit log %s", SLICE_FMT(c->method),
-              health.failed ? health.fault : "is full");
+    struct log_field about[RECORD_ABOUT];
+    log_about(LOG_ERROR, record_about(c, about), RECORD_ABOUT, "refused %.*s: the audit log %s",
+              SLICE_FMT(c->method), health.failed ? health.fault : "is full");
     return answer_refuse(c, RPC_INTERNAL, 503, "the audit log cannot take this call");
+}
+
+const struct log_field *record_about(const struct call *c, struct log_field about[RECORD_ABOUT]) {
+    about[0] = (struct log_field){"identity", slice_str(c->session->principal->id)};
+    about[1] = (struct log_field){"server", c->server ? slice_str(c->server->up.name) : (struct slice){0}};
+    about[2] = (struct log_field){"tool", c->kind == CALL_TOOLS_CALL ? c->name : (struct slice){0}};
+    about[3] = (struct log_field){"rule", c->verdict.rule};
+    about[4] = (struct log_field){"policy", c->policy ? policy_name(c->policy) : (struct slice){0}};
+    return about;
 }
 
 static void log_denial(struct call *c) {
@@ -220,13 +232,8 @@ static void log_denial(struct call *c) {
     buf_put_slice(out, c->method);
     buf_put_char(out, ' ');
     buf_put_slice(out, c->name);
-    const struct log_field about[] = {
-        {"identity", slice_str(c->session->principal->id)},
-        {"server", c->server ? slice_str(c->server->up.name) : (struct slice){0}},
-        {"tool", c->kind == CALL_TOOLS_CALL ? c->name : (struct slice){0}},
-        {"rule", c->verdict.rule},
-        {"policy", policy_name(c->policy)}};
-    log_often_about(LOG_INFO, buf_slice(out), about, ARRAY_LEN(about));
+    struct log_field about[RECORD_ABOUT];
+    log_often_about(LOG_INFO, buf_slice(out), record_about(c, about), RECORD_ABOUT);
 }
 
 void record_refusal(struct core *core, const struct refusal *r) {
@@ -254,7 +261,10 @@ void record_refusal(struct core *core, const struct refusal *r) {
         .text = r->why,
     };
     if (audit_put_decision(core->audit, &d, NULL) != AUDIT_OK)
-        log_error("not in the audit log: a message was refused: %.*s", SLICE_FMT(r->why));
+        log_about(LOG_ERROR,
+                  (const struct log_field[]){
+                      {"identity", d.identity}, {"server", d.server}, {"tool", d.tool}, {"rule", d.rule}},
+                  4, "not in the audit log: a message was refused: %.*s", SLICE_FMT(r->why));
 }
 
 static void record_refused_call(struct call *c) {
@@ -272,6 +282,7 @@ static void record_refused_call(struct call *c) {
 
 enum call_next record_step_outcome(struct call *c) {
     struct core *core = c->session->core;
+    struct log_field about[RECORD_ABOUT];
     if (c->denied && c->verdict.outcome == POLICY_DENY)
         log_denial(c);
     if (!c->policy) {
@@ -286,7 +297,8 @@ enum call_next record_step_outcome(struct call *c) {
         return CALL_NEXT;
     /* A refusal stands whether or not the log has room for it, but not in silence. */
     if (!c->recording && record_decision(c, NULL) != AUDIT_OK)
-        log_error("not in the audit log: %.*s %.*s was refused", SLICE_FMT(c->method), SLICE_FMT(c->name));
+        log_about(LOG_ERROR, record_about(c, about), RECORD_ABOUT,
+                  "not in the audit log: %.*s %.*s was refused", SLICE_FMT(c->method), SLICE_FMT(c->name));
     if (c->record && !c->denied)
         record_outcome(c, outcome, latency_us);
     return CALL_NEXT;

@@ -1,6 +1,7 @@
 /* What the audit log gets to know, of calls of clients and of what servers want of clients. */
 #pragma once
 
+#include "base/log.h"
 #include "call/call.h"
 
 void record_init(struct core *core);
@@ -8,10 +9,15 @@ void record_free(struct core *core);
 
 /* NOTE: the decision goes on record before anything is done. */
 enum call_next record_step_note(struct call *c);
-/* RECORD: what came of it. */
+/* RECORD: the result of the call. */
 enum call_next record_step_outcome(struct call *c);
 /* The call is over. */
 void record_end(struct call *c);
+
+/* What a log line about this call names: identity, server, tool, rule and policy, as far as they are known.
+ */
+#define RECORD_ABOUT 5
+const struct log_field *record_about(const struct call *c, struct log_field about[RECORD_ABOUT]);
 
 /* Names of the arguments, or all of them, as the settings say. May lie in the core's scratch buffer. */
 struct slice record_arguments(struct session *s, struct server *server, const struct tape *t, uint32_t args,
@@ -22,7 +28,7 @@ struct slice record_shadows(const struct policy_verdict *v, struct arena *a);
 /* A message that is refused before a policy can judge it. It is on record as a denial. */
 struct refusal {
     enum {
-        REFUSAL_MALFORMED,        /* by the client: it is no message, or not one for this place */
+        REFUSAL_MALFORMED,        /* by the client: not a message, or not one for this endpoint */
         REFUSAL_SERVER_MALFORMED, /* by the server */
         REFUSAL_REFUSED,          /* a request that leads nowhere */
     } kind;

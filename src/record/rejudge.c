@@ -17,7 +17,7 @@ enum change_kind { CHANGE_DENIED, CHANGE_ALLOWED, CHANGE_APPROVE, CHANGE_UNJUDGE
 static const char *const change_names[] = {"newly_denied", "newly_allowed", "newly_need_approval",
                                            "not_judged"};
 static const char *const change_heads[] = {"Newly denied", "Newly allowed", "Newly in need of approval",
-                                           "Not judged: what the rule looks at was not recorded"};
+                                           "Not judged: the values that the rule reads were not recorded"};
 
 struct change {
     enum change_kind kind;
@@ -37,7 +37,7 @@ struct rejudge {
     uint64_t calls, same, totals[CHANGE_KINDS];
 };
 
-/* ---- what the log says ---- */
+/* ---- reading the log ---- */
 
 static bool replay_failed(void *ctx, const struct audit_entry *e) {
     struct rejudge *r = ctx;
@@ -114,8 +114,8 @@ static enum policy_direction direction_of(struct slice method) {
     return asks ? POLICY_TO_CLIENT : POLICY_TO_SERVER;
 }
 
-/* False for what was refused before a policy was asked, or whatever a policy says: by pins, by the words of a
- * definition, by the grant. */
+/* False for calls that were refused before or regardless of the policy: by pins, by a poisoned definition, by
+ * the grant. */
 static bool judged_by_policy(const struct audit_record *r) {
     struct slice reason = r->text[AUDIT_REASON];
     return r->text[AUDIT_POLICY_HASH].len && !slice_is(reason, policy_reason_name(POLICY_BY_PIN)) &&
@@ -194,7 +194,7 @@ static bool replay_entry(void *ctx, const struct audit_entry *e) {
     return true;
 }
 
-/* ---- what comes of it ---- */
+/* ---- the report ---- */
 
 static int by_count(const void *a, const void *b) {
     const struct change *x = *(struct change *const *)a, *y = *(struct change *const *)b;

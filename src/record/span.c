@@ -260,7 +260,7 @@ static void put_span(struct emit *e, const struct span *s) {
     emit_key(e, "name");
     emit_cstr(e, name);
     emit_key(e, "kind");
-    emit_int(e, 2); /* a server's: it answers somebody */
+    emit_int(e, 2); /* SPAN_KIND_SERVER */
     put_nanos(e, "startTimeUnixNano", s->at.start_us);
     put_nanos(e, "endTimeUnixNano", s->end_us);
     emit_key(e, "attributes");
@@ -370,24 +370,32 @@ static void on_send(struct io_timer *timer) {
 
 /* ---- start and stop ---- */
 
-const char *span_exporter_default(void) {
+/* As the OpenTelemetry specification has it: the endpoint for traces is a complete URL, the common one is a
+ * base. */
+static const char *env_endpoint(bool *ret_complete) {
     const char *off = getenv("OTEL_SDK_DISABLED"), *exporter = getenv("OTEL_TRACES_EXPORTER");
     const char *own = getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"),
                *all = getenv("OTEL_EXPORTER_OTLP_ENDPOINT");
     if ((off && strcmp(off, "true") == 0) || (exporter && strcmp(exporter, "none") == 0))
         return NULL;
+    *ret_complete = own && *own;
     return own && *own ? own : all && *all ? all : NULL;
 }
 
 int span_exporter_start(struct core *core, const char *url, struct err *err) {
+    bool complete = false;
+    if (!url)
+        url = env_endpoint(&complete);
+    if (!url)
+        return 0;
     if (!up_url_is_safe(slice_str(url)))
         return err_set(err, "trace collector `%s`: only https, or http on this machine", url);
     struct span_exporter *st = mem_zalloc(sizeof(*st));
     struct slice base = slice_str(url);
-    bool whole = slice_ends(base, SLICE("/v1/traces"));
-    while (!whole && slice_ends(base, SLICE("/")))
+    complete = complete || slice_ends(base, SLICE("/v1/traces"));
+    while (!complete && slice_ends(base, SLICE("/")))
         base.len--;
-    if (asprintf(&st->url, "%.*s%s", SLICE_FMT(base), whole ? "" : "/v1/traces") < 0) {
+    if (asprintf(&st->url, "%.*s%s", SLICE_FMT(base), complete ? "" : "/v1/traces") < 0) {
         free(st);
         return err_set(err, "out of memory");
     }

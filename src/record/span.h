@@ -9,9 +9,9 @@ struct call;
 struct splice;
 struct span_exporter;
 
-/* `url` is that of the collector; "/v1/traces" is added unless it ends so. -1 when it cannot be used. */
-/* The collector that OTEL_EXPORTER_OTLP_ENDPOINT and its like name; NULL: none. */
-const char *span_exporter_default(void);
+/* `url` is that of the collector; "/v1/traces" is added unless it ends so. NULL: the collector that
+ * OTEL_EXPORTER_OTLP_TRACES_ENDPOINT (a complete URL) or OTEL_EXPORTER_OTLP_ENDPOINT names, if any. -1 when
+ * the URL cannot be used. */
 int span_exporter_start(struct core *core, const char *url, struct err *err);
 void span_exporter_stop(struct core *core);
 

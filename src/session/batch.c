@@ -13,7 +13,7 @@ struct part {
     struct call_sink sink;
     struct session_batch *batch;
     struct slice id; /* raw; of a request */
-    struct msg *msg; /* until it is started; NULL for what is no message */
+    struct msg *msg; /* until it is started; NULL for an element that is not a message */
 };
 
 struct session_batch {
@@ -53,7 +53,7 @@ static bool claims_newer_era(const struct msg *m) {
     return m->rpc.params && tape_path(&m->tape, m->rpc.params, "_meta", UP_META_VERSION, NULL);
 }
 
-/* Two requests under one id could not be told apart by their answers. */
+/* Answers to two requests with the same id could not be distinguished. */
 static bool id_is_taken(const struct session_batch *b, const struct msg *m, struct arena *a) {
     struct slice key = call_id_key(&m->tape, m->rpc.id, a);
     for (size_t i = 0; i < b->count; i++) {

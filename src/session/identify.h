@@ -1,4 +1,4 @@
-/* IDENTIFY: who asks, which method, and under which id. */
+/* IDENTIFY: the principal, the method and the id of a request. */
 #pragma once
 
 #include "call/call.h"

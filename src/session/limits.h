@@ -3,4 +3,4 @@
 
 #define BATCH_MAX 64                /* messages in one array of a client */
 #define BATCH_BYTES_MAX (64u << 20) /* of their answers together */
-#define BATCH_ERROR_MAX 2048        /* room beyond that for each one that has to be told so */
+#define BATCH_ERROR_MAX 2048        /* extra bytes for each error about that */

@@ -19,7 +19,7 @@ static struct call *related_call(struct channel *ch, struct call *call, bool wan
         return call->sink ? call : NULL;
     if (ch->link->is_http && !s->stateless)
         return NULL;
-    /* Pipes do not say which request a message belongs to: with one under way there is no doubt. */
+    /* On a pipe a message does not name its request: it is certain only while a single one is under way. */
     struct call *only = NULL;
     uint32_t found = 0;
     LIST_FOR (n, &s->calls) {
@@ -69,7 +69,7 @@ static void on_request(struct channel *ch, struct call *call, struct msg *m, str
         park_ask(ch, call, m, method);
 }
 
-/* The server takes back a request of its own, or ends a subscription. */
+/* The server cancels a request of its own, or ends a subscription. */
 static void on_server_cancel(struct channel *ch, struct call *on, struct msg *m, struct splice *text,
                              struct arena *a) {
     struct session *s = ch->session;
@@ -135,7 +135,8 @@ static void on_notification(struct channel *ch, struct call *call, struct msg *m
     bool about_lists =
         slice_ends(method, SLICE("list_changed")) || slice_is(method, "notifications/resources/updated");
     struct call *to = call || !about_lists || ch->session->stateless ? related_call(ch, call, false) : NULL;
-    /* Nobody gets another client's log lines: a guess is only good for one who asked for some. */
+    /* No client gets another client's log lines: a guessed call gets them only if it asked for log
+     * messages. */
     if (to && !call && ch->session->stateless && slice_is(method, "notifications/message") && !to->wants_log)
         to = NULL;
     if (!deliver_message(ch, to, &out))

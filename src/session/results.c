@@ -17,7 +17,7 @@ static enum call_next not_rewritten(struct call *c) {
 enum call_next results_begin(struct call *c) {
     const struct msg *m = c->response;
     channel_works(c->channel);
-    /* The server's own status belongs to its own era. */
+    /* Across eras the server's HTTP status has no meaning for the client. */
     answer_set_response(c, c->cross_era ? 0 : m->http_status);
     bool good = m->rpc.id ? splice_value(c->answer, &m->tape, m->rpc.id, c->id_raw)
                           : splice_add_member(c->answer, &m->tape, 0, SLICE("id"), c->id_raw);
@@ -46,7 +46,7 @@ enum call_next results_learn(struct call *c) {
 
 enum call_next results_keep_private(struct call *c) {
     const struct msg *m = c->response;
-    /* What came from the other era was made private where it was translated. */
+    /* A translated response was already marked private by the translation. */
     uint32_t scope = c->modern && !c->cross_era ? tape_get_str(&m->tape, m->rpc.body, "cacheScope") : 0;
     bool good = !scope || !tape_eq(&m->tape, scope, SLICE("public")) ||
                 splice_value(c->answer, &m->tape, scope, SLICE("\"private\""));
@@ -78,7 +78,7 @@ static bool hides_tool(void *ctx, const struct tape *t, uint32_t elem) {
     if (!principal_may_call(c->session->principal, slice_str(c->server->up.name), text))
         return true;
     const struct tool *tool = tool_find(&c->server->tools, text);
-    /* Where the gate itself is the client over HTTP, such tools are not for use. */
+    /* Tools with invalid header marks cannot be used where the gate makes the HTTP headers itself. */
     if (tool && tool->bad_marks && !c->mirrored && channel_is_modern(c->channel) && c->channel->link->is_http)
         return true;
     return policy_hides(c->policy, text, tool ? &tool->traits : &(struct policy_traits){0}) ||

@@ -1,4 +1,4 @@
-/* Passes of FILTER that belong to no other room: the frame of the answer, what it means for the session, and
+/* Passes of FILTER that belong to no other room: the envelope of the answer, its effects on the session, and
  * which tools of a list the client may see. */
 #pragma once
 
@@ -8,13 +8,11 @@
 enum call_next results_begin(struct call *c);
 /* initialize was refused by a modern server: it is not sent again but answered by the gate. */
 enum call_next results_reconsider_era(struct call *c);
-/* What the answer says about the server, and what the client may now expect of it. */
+/* What the answer reveals about the server, and what the client may now expect of it. */
 enum call_next results_learn(struct call *c);
-/* What passed this gate was made for one principal: no cache may keep it for others, whatever the server
- * says.
- */
+/* Responses are made for one principal: no shared cache may keep them, whatever the server allows. */
 enum call_next results_keep_private(struct call *c);
-/* initialize was answered: what was agreed holds for the session and for a restart of the server. */
+/* initialize was answered: stores what was agreed, for the session and for a restart of the server. */
 enum call_next results_initialized(struct call *c);
 /* tools/list: the list is learned, then what the client may not see is dropped. */
 enum call_next results_filter_tools(struct call *c);

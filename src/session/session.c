@@ -35,6 +35,13 @@
 #define SESSION_MAGIC 0x5e5510a1
 #define SESSION_NAME_LEN 32 /* as long as the id of a session over HTTP */
 
+static void session_free(struct session *s);
+
+static void on_over(struct io_timer *timer) { session_free(container_of(timer, struct session, over_timer)); }
+
+/* Later: the call may have ended in the middle of a callback of its link. */
+static void session_over(struct session *s) { io_timer_soon(s->core->up.loop, &s->over_timer, on_over); }
+
 /* ---- the core ---- */
 
 /* The link of a channel is about to close. */
@@ -68,6 +75,7 @@ void session_core_init(struct core *core, struct io_loop *loop, struct spawn *sp
     core->flow_window_ms = TRAIL_WINDOW_MS;
     core->walk = &steps_walk;
     core->tools_changed = presence_tools_changed;
+    core->session_over = session_over;
     core->metrics = metrics_new();
     task_owner_init(core);
     record_init(core);
@@ -83,6 +91,7 @@ void session_core_free(struct core *core) {
     LIST_FOR_SAFE (n, next, &core->sessions) {
         session_close(container_of(n, struct session, node));
     }
+    session_end_closed(core);
     for (size_t i = 0; i < core->server_count; i++)
         if (core->servers[i])
             session_remove_server(core, core->servers[i]);
@@ -122,6 +131,11 @@ void session_restart_server(struct core *core, struct server *server) {
 
 void session_remove_server(struct core *core, struct server *server) {
     session_restart_server(core, server);
+    LIST_FOR_SAFE (n, next, &core->sessions) {
+        struct session *s = container_of(n, struct session, node);
+        if (s->lingers && s->only == server) /* its calls have just failed */
+            session_free(s);
+    }
     claim_drop(core, server);
     server_release(core, server);
 }
@@ -165,13 +179,64 @@ struct session *session_new(struct core *core, const struct session_front *front
     return s;
 }
 
-void session_close(struct session *s) {
-    if (!s || s->closed)
-        return;
+static bool deliver_nothing(struct session *s, const struct session_out *out) {
+    (void)s, (void)out;
+    return false;
+}
+
+static const struct session_front no_front = {.deliver = deliver_nothing};
+
+static struct call *call_to_end(struct session *s) {
+    LIST_FOR (n, &s->calls) {
+        struct call *c = container_of(n, struct call, node);
+        if (!c->lingers)
+            return c;
+    }
+    return NULL;
+}
+
+void session_close_then(struct session *s, void (*over)(void *arg), void *arg) {
     CHECK_MAGIC(s, SESSION_MAGIC);
+    CHECK(!s->closed);
     s->closed = true;
-    while (!list_empty(&s->calls)) /* ending one may end others, its subcalls */
+    s->over = over;
+    s->over_arg = arg;
+    struct call *c;
+    while ((c = call_to_end(s))) /* ending one may end others, its subcalls */
+        call_cancel(c, "session closed");
+    task_close_all(s);
+    client_ask_drop(s, NULL);
+    if (list_empty(&s->calls)) {
+        session_free(s);
+        return;
+    }
+    s->front = &no_front;
+    s->owner = NULL;
+    s->listening = false;
+    channel_close_unused(s);
+    s->lingers = true;
+    if (list_empty(&s->calls))
+        session_over(s);
+}
+
+void session_close(struct session *s) {
+    if (s && !s->closed)
+        session_close_then(s, NULL, NULL);
+}
+
+void session_end_closed(struct core *core) {
+    LIST_FOR_SAFE (n, next, &core->sessions) {
+        struct session *s = container_of(n, struct session, node);
+        if (s->lingers)
+            session_free(s);
+    }
+}
+
+static void session_free(struct session *s) {
+    s->lingers = false;
+    while (!list_empty(&s->calls))
         call_stop(container_of(s->calls.next, struct call, node), "session closed", NULL);
+    io_timer_stop(s->core->up.loop, &s->over_timer);
     channel_close_all(s);
     task_close_all(s);
     client_ask_drop(s, NULL);
@@ -184,6 +249,8 @@ void session_close(struct session *s) {
     list_remove(&s->pool_node);
     s->core->session_count--;
     s->magic = 0;
+    if (s->over)
+        s->over(s->over_arg);
     free(s);
 }
 

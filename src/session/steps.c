@@ -1,8 +1,7 @@
 /* The walk of one call: its steps, and the passes of FILTER, in the order in which they run. A front receives
  * and parses a message (RECV, PARSE); from then on it stands in exactly one of the steps below. A denied or
  * failed call skips to SETTLE, so that what it holds is given back and what happened is recorded before
- * anything is answered. Calls made from inside the gate enter at IDENTIFY like every other: there is no
- * second way in. */
+ * anything is answered. Calls made from inside the gate enter at IDENTIFY like every other call. */
 #include "session/steps.h"
 
 #include "approval/approve.h"
@@ -61,7 +60,7 @@ static const struct call_step steps[STEP_COUNT] = {
     [STEP_AWAIT] = {"await", await_step},            /* its answer */
     [STEP_FILTER] = {"filter", step_filter},         /* what of the answer the client may see */
     [STEP_SETTLE] = {"settle", judge_step_settle},   /* what its limits held is kept or given back */
-    [STEP_RECORD] = {"record", record_step_outcome}, /* what came of it */
+    [STEP_RECORD] = {"record", record_step_outcome}, /* the result goes on record */
     [STEP_REPLY] = {"reply", step_reply},            /* to the client */
 };
 
@@ -75,18 +74,19 @@ static const struct {
     {task_answer},            /* a task of the other era */
     {results_begin},          /* the answer, under the client's own id */
     {results_reconsider_era}, /* initialize was refused by a modern server */
-    {adapt_answer},           /* the words of the client's era */
+    {adapt_answer},           /* translated to the client's era */
     {input_filter},           /* questions of the server that may not be asked */
     {rename_filter},          /* names of many servers */
     /* Then what the gate learns from it, before anything is taken out. */
-    {results_learn, true},            /* what the server says of itself; what the client has subscribed to */
+    {results_learn, true},            /* the server's description; what the client has subscribed to */
     {results_keep_private, true},     /* no cache may serve it to other principals */
     {judge_filter_size, true},        /* a result that is too large is withheld */
     {results_initialized, true},      /* what was agreed holds for the session */
     {clean_filter_description, true}, /* poisoned instructions */
+    {clean_filter_skills, true},      /* skills that are poisoned, or not as accepted */
     {clean_filter_result, true},      /* poisoned content */
     {judge_filter_shadow_size, true}, /* a cap in shadow mode is noted */
-    /* Personal data last: it must see what the others have made of it. Errors hold some, too. */
+    /* Personal data last: it must see the output of the other passes. Errors may contain some, too. */
     {redact_filter},
     /* Lists are not redacted: clients send the names in them back. */
     {results_filter_tools, true}, /* tools that the client may not see */

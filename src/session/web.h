@@ -1,7 +1,7 @@
-/* Pages beside MCP. The HTTP front and the admin room, which serves such pages, stand on one floor and do
- * not know each other; this is what passes between them.
+/* Pages beside MCP: the interface between the HTTP front and the admin room, which serves them. Both
+ * rooms are on the same layer and do not include each other.
  *
- *   front ── site->need(path) ──▶ may anybody see it? ── site->serve(request) ──▶ reply->ops
+ *   front ── site->need(path) ──▶ may the client see it? ── site->serve(request) ──▶ reply->ops
  */
 #pragma once
 
@@ -10,16 +10,16 @@
 
 enum web_need {
     WEB_NOT_MINE,
-    WEB_NOTHING,   /* open, or with a proof of its own */
+    WEB_NOTHING,   /* open, or authenticated by the handler itself */
     WEB_LOCAL,     /* open on the loop-back; elsewhere as below */
     WEB_PRINCIPAL, /* an authenticated principal */
-    WEB_CONSOLE,   /* the same; who is signed in to the console counts, too */
+    WEB_CONSOLE,   /* the same, or a user signed in to the console */
 };
 
-/* The cookie of somebody who is signed in. Ports of one host share their cookies: each gate has its own name.
- */
+/* The console's session cookie. Ports of one host share cookies, so each gate uses another name. */
 #define WEB_COOKIE "sallyport_%u"
-/* Goes with every request of the console that changes something: no form and no other origin can send it. */
+/* A header of every console request that changes something. It prevents CSRF: no form and no other origin can
+ * send it. */
 #define WEB_CONSOLE_HEADER "Sallyport-Console"
 #define WEB_COOKIE_NAME_MAX 24
 
@@ -31,10 +31,11 @@ struct web_reply_ops {
     /* The whole answer. `headers` are complete lines. */
     void (*answer)(struct web_reply *r, int status, const char *type, struct slice headers,
                    struct slice body);
-    /* The answer comes later; `gone` is told when the client leaves before, and then nothing may be said. */
+    /* The answer comes later. `gone` is called when the client disconnects first; after that nothing may be
+     * sent. */
     void (*later)(struct web_reply *r, void *owner, void (*gone)(void *owner));
-    /* An event stream, after `later`: its head, events, its end. False: the client did not keep up and was
-     * let go; `gone` has been called. */
+    /* An event stream, after `later`: its head, events, its end. False: the client was too slow and was
+     * disconnected; `gone` has been called. */
     void (*stream)(struct web_reply *r);
     bool (*event)(struct web_reply *r, struct slice type, struct slice id, struct slice data);
     void (*end)(struct web_reply *r);

@@ -1,4 +1,4 @@
-/* What a server says when it wants other credentials (WWW-Authenticate), and the command that gets them.
+/* A server's request for other credentials (WWW-Authenticate), and the command that obtains them.
  *
  * The words are a server's, and the command is one that a person pastes into a shell: scopes stand in it only
  * where they are made of characters that no shell reads as anything else. */

@@ -16,7 +16,7 @@ struct builtin {
     void *peer;
     struct list queue;
     struct buf text; /* of the message being handed over */
-    uv_idle_t later; /* runs while there is something in the queue, or the start to be told */
+    uv_idle_t later; /* runs while the queue is not empty, or the start is to be reported */
     bool told_up;
     bool paused;
 };
@@ -38,7 +38,7 @@ static void builtin_deliver(struct builtin *b, struct builtin_msg *m) {
     free(m);
 }
 
-/* Only what is there now: an answer may lead to the next message at once. */
+/* Only what is queued now: an answer may immediately lead to the next message. */
 static void on_later(uv_idle_t *idle) {
     struct builtin *b = idle->data;
     if (!b->told_up) {
@@ -125,7 +125,7 @@ static void builtin_pause(struct link *l, struct link_req *req, bool on) {
         builtin_later(b);
 }
 
-/* Its caller has told it by a message of its own when it need not go on. */
+/* The caller sends a cancellation as a message. */
 static void builtin_abandon(struct link *l, struct link_req *req) { (void)l, (void)req; }
 static void builtin_listen(struct link *l) { (void)l; }
 static bool builtin_busy(const struct link *l) { return (void)l, false; }

@@ -1,7 +1,7 @@
-/* A server that lives inside the gate: messages are handed over instead of being sent. To everybody above it
- * is a server like any other, so its calls pass the same steps.
+/* A server inside the gate: messages are passed by function calls. Rooms above treat it like any other
+ * server, so its calls pass the same steps.
  *
- *   link_send ──▶ ops->receive(peer)          at once
+ *   link_send ──▶ ops->receive(peer)          immediately
  *   up_builtin_send ──▶ queue ──▶ link_received   in the next turn of the loop, never within a send
  */
 #pragma once

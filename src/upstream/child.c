@@ -25,7 +25,8 @@ struct child {
     bool termed;
     bool out_ended;
     bool exited;
-    bool telling; /* an event handler runs and may close it: it is freed afterwards */
+    bool is_oversized; /* ended for a message over the ceiling */
+    bool telling;      /* an event handler runs and may close it: it is freed afterwards */
     int exit_status;
     int start_error;
     char start_text[128]; /* where no child was asked for: why */
@@ -63,6 +64,9 @@ static void child_over(struct child *c) {
     const char *name = c->base.server->name;
     if (*c->start_text)
         snprintf(why, sizeof(why), "server `%s`: %s", name, c->start_text);
+    else if (c->is_oversized)
+        snprintf(why, sizeof(why), "server `%s` sent a message of more than %u MB and was ended", name,
+                 MSG_BYTES_MAX >> 20);
     else if (c->start_error)
         snprintf(why, sizeof(why), "server `%s` could not be started: %s", name,
                  spawn_error_text(c->start_error));
@@ -113,8 +117,9 @@ static size_t on_output(struct io_conn *conn, void *owner, struct block *b, char
     }
     c->scanned = len - used;
     if (c->scanned > MSG_BYTES_MAX) {
-        c->base.events->malformed(c->base.owner, "line over the message ceiling; ending the server",
+        c->base.events->malformed(c->base.owner, "line over the message limit; ending the server",
                                   (struct slice){0});
+        c->is_oversized = true;
         spawn_signal(c->base.server->core->spawn, c->token, SIGKILL);
         c->scanned = 0;
         return len;
@@ -124,7 +129,7 @@ static size_t on_output(struct io_conn *conn, void *owner, struct block *b, char
 
 static void close_step(struct io_timer *timer);
 
-/* A server that can answer no more may still be busy ending; what stays after that is ended. */
+/* A server that has closed its output may still be shutting down; it is killed if it does not exit. */
 static void on_output_end(struct io_conn *conn, void *owner, int status) {
     (void)conn, (void)status;
     struct child *c = owner;
@@ -168,7 +173,7 @@ static size_t on_input_data(struct io_conn *conn, void *owner, struct block *b, 
     return len;
 }
 
-/* A child that closed its input still may answer; its exit tells the rest. */
+/* A child that closed its input may still answer; its exit is reported separately. */
 static void on_input_end(struct io_conn *conn, void *owner, int status) {
     (void)conn, (void)owner, (void)status;
 }

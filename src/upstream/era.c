@@ -130,7 +130,7 @@ static enum up_answer judge_error(const struct tape *t, const struct rpc *rpc, b
     return *ret_again ? UP_YES : UP_NO;
 }
 
-/* Statuses that say something about us, the way or the moment, but not about the protocol. */
+/* Statuses about our credentials, the network or the moment: they reveal nothing about the protocol. */
 static bool is_no_evidence(int status) {
     return status >= 500 || (status >= 300 && status < 400) || status == 401 || status == 403 ||
            status == 407 || status == 408 || status == 425 || status == 429;

@@ -1,4 +1,4 @@
-/* Which eras of the protocol a server speaks: legacy (initialize, to 2025-11-25), modern
+/* Which eras of the protocol a server supports: legacy (initialize, to 2025-11-25), modern
  * (server/discover, 2026-07-28), or both. Asked once in a while and remembered for all its links.
  *
  *   http    POST server/discover ── modern ──▶ (a legacy client waits) GET: is a session missed?
@@ -12,10 +12,10 @@
 #include "upstream/protocol.h"
 #include "upstream/server.h"
 
-/* Someone who wants to know. */
+/* A caller that waits for the result. */
 struct up_era_wait {
     struct list node;
-    bool legacy;     /* also whether the legacy era is spoken beside the modern one */
+    bool legacy;     /* also whether the legacy era is supported beside the modern one */
     const char *why; /* NULL, or what kept the server from answering; valid during `done` */
     void (*done)(struct up_era_wait *w);
 };
@@ -35,8 +35,8 @@ void up_era_recall(struct up_server *s);
 bool up_era_forget(struct up_server *s);
 void up_era_free(struct up_server *s);
 
-/* Does a refusal of the version (-32022) offer the one that we speak? */
+/* Does a refusal of the version (-32022) offer the one that we use? */
 bool up_era_offers(const struct tape *t, uint32_t error);
-/* What an answer to server/discover says about the modern era. status: of HTTP, 0 for other transports.
- * rpc may be NULL when there was no message in it. *ret_again: it has a version of ours, ask once more. */
+/* What an answer to server/discover proves about the modern era. status: of HTTP, 0 for other transports. rpc
+ * may be NULL when the answer has no message. *ret_again: it offers one of our versions, retry. */
 enum up_answer up_era_judge(int status, const struct tape *t, const struct rpc *rpc, bool *ret_again);

@@ -120,7 +120,7 @@ static void exchange_let_go(struct exchange *x, bool clean) {
         up_pool_drop(&x->ticket);
 }
 
-/* The connection has been let go. */
+/* The connection has been released. */
 static void exchange_done(struct exchange *x, struct block *b, struct slice body) {
     if (b)
         block_ref(b);
@@ -198,7 +198,7 @@ static bool head_take(struct exchange *x, const struct http_head *h) {
         x->want != EXCHANGE_SKIP)
         x->want = EXCHANGE_REFUSE, x->refusal = "its content is encoded, which was not asked for";
     if (x->want == EXCHANGE_WHOLE && x->body == HTTP_BODY_LENGTH && x->left > x->body_max)
-        x->want = EXCHANGE_REFUSE, x->refusal = "it is over the message ceiling";
+        x->want = EXCHANGE_REFUSE, x->refusal = "it exceeds the message limit";
     if (x->want != EXCHANGE_REFUSE)
         return true;
     exchange_refuse(x, x->refusal);
@@ -267,7 +267,7 @@ static enum body_step body_decode(struct exchange *x, const char *ptr, size_t le
     return x->body == HTTP_BODY_CLOSE || x->left ? BODY_MORE : BODY_COMPLETE;
 }
 
-/* False: the exchange is gone. */
+/* False: the exchange was freed. */
 static bool give_events(struct exchange *x) {
     while (x->want == EXCHANGE_EVENTS) {
         size_t used;
@@ -277,10 +277,10 @@ static bool give_events(struct exchange *x) {
         if (step == SSE_MORE)
             return true;
         if (step == SSE_BAD) {
-            exchange_refuse(x, "a field of an event is over its ceiling");
+            exchange_refuse(x, "a field of an event exceeds its limit");
             return false;
         }
-        /* Held here: the owner may drop the exchange while it still looks at the bytes. */
+        /* Keeps a reference: the owner may drop the exchange while it still reads the bytes. */
         struct block *b = block_ref(x->in);
         bool alive = x->ops->event(x, b, &e);
         block_unref(b);
@@ -297,7 +297,7 @@ static size_t read_whole_in_place(struct exchange *x, struct block *b, char *ptr
         return 0;
     }
     size_t body = (size_t)x->left;
-    /* Before the owner hears of it, so that the connection is there for what the answer gives rise to. */
+    /* Before the owner is called, so that the connection is free for its next request. */
     exchange_let_go(x, len == body);
     exchange_done(x, b, slice_of(ptr, body));
     return body;
@@ -338,7 +338,7 @@ static size_t read_decoded(struct exchange *x, char *ptr, size_t len) {
         x->in = NULL;
         x->in_start = x->in_end = 0;
     } else if (pending > (x->want == EXCHANGE_WHOLE ? x->body_max : MSG_BYTES_MAX)) {
-        exchange_refuse(x, "it is over the message ceiling");
+        exchange_refuse(x, "it exceeds the message limit");
     }
     return used;
 }

@@ -1,4 +1,4 @@
-/* One HTTP request and the response to it, on a connection from the pool. The owner says what it wants of the
+/* One HTTP request and the response to it, on a connection from the pool. The owner chooses how to get the
  * body when it has seen the head: nothing, the whole of it, or the events of a stream as they come.
  *
  *      start ──▶ wait for a connection ──▶ head ──▶ body ──▶ done
@@ -16,7 +16,7 @@ struct exchange;
 
 enum exchange_want {
     EXCHANGE_SKIP,   /* nothing; a body that does not end soon costs the connection */
-    EXCHANGE_WHOLE,  /* all of it, at once */
+    EXCHANGE_WHOLE,  /* all of it, in one piece */
     EXCHANGE_EVENTS, /* each event of the stream */
     EXCHANGE_REFUSE, /* it is unusable: x->refusal says why */
 };
@@ -80,6 +80,6 @@ void up_exchange_pause(struct exchange *x, bool on);
 /* The rest of the response is of no interest; if it ends soon the connection is kept. done or failed follows.
  */
 void up_exchange_drain(struct exchange *x);
-/* Ends it without a word; fine on one that is over or was never started. */
+/* Ends it without a callback; fine on one that is over or was never started. */
 void up_exchange_drop(struct exchange *x);
 static inline bool up_exchange_waits(const struct exchange *x) { return x->request != NULL; }

@@ -10,7 +10,7 @@ struct up_fetch {
     struct up_server server; /* of this one request */
     struct exchange x;
     char *url;
-    char *name; /* whom errors speak of */
+    char *name; /* for error messages */
     size_t body_max;
     char *challenge;
     void (*done)(void *owner, const struct up_fetch_answer *answer);

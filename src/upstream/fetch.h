@@ -20,7 +20,7 @@ struct up_fetch_request {
 };
 
 struct up_fetch_answer {
-    int status; /* 0: there was none, `why` says it */
+    int status; /* 0: there was no response, `why` has the reason */
     const char *why;
     struct slice body;
     struct slice challenge; /* the WWW-Authenticate header */

@@ -1,4 +1,4 @@
-/* Request heads: what is said to a server besides the message itself. */
+/* Request heads: headers sent to a server beside the message. */
 #pragma once
 
 #include "upstream/server.h"
@@ -12,8 +12,8 @@ struct buf *up_head_scratch(struct up_server *s);
 void up_head_start(struct buf *out, const struct up_server *s, const char *method, struct slice target);
 /* One header line; false (and nothing of use in the buffer) when the value cannot stand in a header. */
 bool up_head_line(struct buf *out, const char *name, struct slice value);
-/* Appends a text as the value of a mirrored header (Mcp-Name, Mcp-Param-*): as it is, or as base64 between
- * markers where a header could not carry it faithfully. False when the buffer is full. */
+/* Appends a text as the value of a mirrored header (Mcp-Name, Mcp-Param-*): unchanged, or as base64 between
+ * markers where a header cannot hold it. False when the buffer is full. */
 bool up_head_value(struct buf *out, struct slice text);
 /* Are these complete, well-formed header lines? */
 bool up_head_lines_ok(struct slice lines);

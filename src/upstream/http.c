@@ -8,9 +8,10 @@
  *    ├──session unknown ──▶ PARKED until its neighbours have been told the same, then down
  *    └──no such endpoint ─▶ PROBING for the older transport ─▶ down, to be opened as that
  *
- * Besides there is at most one standing stream (GET) for what a server says of its own accord. */
+ * Besides there is at most one standing stream (GET) for messages that a server sends on its own. */
 #include "base/check.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "upstream/bearer.h"
 #include "upstream/exchange.h"
 #include "upstream/head.h"
@@ -32,15 +33,15 @@ struct standing {
 
 struct http_link {
     struct link base;
-    uv_idle_t soon; /* says `up` or `drained` in the loop's next turn; closing it frees the link */
+    uv_idle_t soon; /* reports `up` or `drained` in the loop's next turn; closing it frees the link */
     struct list posts;
     struct list parked; /* posts that are to be failed as safe to repeat */
     struct standing standing;
     struct up_wait opening;  /* for secrets */
     struct up_wait renewing; /* the same, after the server refused them */
     struct io_timer lost_timer;
-    bool lost; /* the server has forgotten the session */
-    char session[UP_SESSION_ID_MAX + 1];
+    bool lost;           /* the server has forgotten the session */
+    struct text session; /* its id there; empty: none */
 };
 
 enum post_phase { POST_SENT, POST_RESTING, POST_RESUMING, POST_PROBING, POST_PARKED };
@@ -57,12 +58,12 @@ struct post {
     bool with_session; /* it named the session */
     bool renewing;     /* parked until there are other secrets */
     uint64_t secret_epoch;
-    bool held; /* a call-out is under way that will be followed by a look at this post */
+    bool held; /* a callback is under way, after which this post is checked */
     bool dead; /* to be freed after that */
     struct up_mark mark;
     struct io_timer timer;
     char *where; /* of a redirect */
-    char *why;   /* while probing: what to say if that leads nowhere */
+    char *why;   /* while probing: the error to report if the probe fails */
     int why_status;
 };
 
@@ -97,8 +98,8 @@ static struct slice post_fixed(struct up_server *s) {
 static void put_session(struct buf *out, const struct http_link *h) {
     if (h->base.version[0])
         up_head_line(out, "MCP-Protocol-Version", slice_str(h->base.version));
-    if (h->session[0])
-        up_head_line(out, "Mcp-Session-Id", slice_str(h->session));
+    if (h->session.len)
+        up_head_line(out, "Mcp-Session-Id", text_slice(h->session));
 }
 
 /* The lines that mirror the body; the server compares them with it. */
@@ -142,7 +143,7 @@ static bool http_send(struct link *l, const struct link_out *o, struct link_req 
         .modern = o->modern,
         .secret_epoch = s->secret_epoch,
         .effects = !up_head_only_asks(o->method),
-        .with_session = !o->modern && !o->opens && h->session[0],
+        .with_session = !o->modern && !o->opens && h->session.len,
     };
     if (req) {
         p->req_id = req->id;
@@ -245,8 +246,8 @@ static void on_lost_timer(struct io_timer *timer) {
     lost_over(container_of(timer, struct http_link, lost_timer));
 }
 
-/* Requests that are still under way with a lost session are about to hear the same, and can then be repeated;
- * so the link ends with the last of them, or when waiting has been long enough. */
+/* Requests that are still under way in a lost session are about to fail the same way, and can then be
+ * repeated; so the link ends with the last of them, or after a time-out. */
 static void lost_settle(struct http_link *h) {
     if (!h->lost || h->base.closed || !h->base.is_up)
         return;
@@ -260,7 +261,7 @@ static void session_lost(struct http_link *h) {
     if (!h->lost)
         io_timer_arm(http_loop(h), &h->lost_timer, UP_LOST_MS, on_lost_timer);
     h->lost = true;
-    h->session[0] = '\0';
+    text_free(&h->session);
     standing_stop(h);
     lost_settle(h);
 }
@@ -299,7 +300,7 @@ static void on_renewed(struct up_wait *w, const char *fault) {
     posts_free(&due);
 }
 
-/* A server that says so has not acted on the request. */
+/* A server that answers so has not executed the request. */
 static void renew(struct post *p) {
     struct http_link *h = p->link;
     p->renewing = true;
@@ -361,7 +362,7 @@ static void post_unknown_method(struct post *p) {
         snprintf(b->data, b->cap,
                  "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"error\":{\"code\":%d,\"message\":\"Method not found\"}}",
                  (unsigned long long)p->req_id, RPC_METHOD_NOT_FOUND);
-    p->x.status = 0; /* the code says which one the client gets */
+    p->x.status = 0; /* the code decides which status the client gets */
     post_answer(p, b, slice_of(b->data, (size_t)len));
     block_unref(b);
 }
@@ -453,12 +454,12 @@ static bool probe_event(struct post *p, const struct sse_event *e) {
     up_exchange_drop(&p->x);
     post_park(p);
     char why[UP_WHY_MAX];
-    snprintf(why, sizeof(why), "server `%s` speaks the older HTTP+SSE transport", h->base.server->name);
+    snprintf(why, sizeof(why), "server `%s` supports only the HTTP+SSE transport", h->base.server->name);
     link_over(h, why);
     return false;
 }
 
-/* ---- what an exchange tells ---- */
+/* ---- callbacks of exchanges ---- */
 
 /* Visible ASCII only, as the protocol has it. */
 static bool session_note(struct http_link *h, const struct http_head *head) {
@@ -468,9 +469,7 @@ static bool session_note(struct http_link *h, const struct http_head *head) {
     for (size_t i = 0; i < id.len; i++)
         if (id.ptr[i] < 0x21 || id.ptr[i] > 0x7e)
             return false;
-    if (id.len)
-        memcpy(h->session, id.ptr, id.len);
-    h->session[id.len] = '\0';
+    text_set(&h->session, id);
     return true;
 }
 
@@ -511,11 +510,11 @@ static bool post_event(struct exchange *x, struct block *b, const struct sse_eve
         return probe_event(p, e);
     struct link_req *req = link_find(l, p->req_id);
     p->held = true;
-    if (req && e->data.len && slice_is(e->type, "message")) {
-        link_received(l, b, e->data, req, x->status);
-    } else if (req && !e->data.len && ((p->mark.last_id && e->has_id) || e->has_retry) && !p->modern) {
+    if (req && !p->modern && (e->has_retry || (!e->data.len && e->has_id && p->mark.last_id)))
         l->events->streaming(req->call, up_mark_retry_ms(&p->mark), false);
-    }
+    req = p->dead ? NULL : link_find(l, p->req_id);
+    if (req && e->data.len && slice_is(e->type, "message"))
+        link_received(l, b, e->data, req, x->status);
     p->held = false;
     if (p->dead) {
         free(p);
@@ -544,7 +543,7 @@ static void post_done(struct exchange *x, struct block *b, struct slice body) {
         post_answer(p, b, body);
     } else {
         char why[UP_WHY_MAX];
-        snprintf(why, sizeof(why), "server `%s` took the request (HTTP %d) but gave no response",
+        snprintf(why, sizeof(why), "server `%s` accepted the request (HTTP %d) but sent no response",
                  h->base.server->name, x->status);
         post_fail(p, why, false);
     }
@@ -590,7 +589,7 @@ static void on_settled(uv_idle_t *handle) {
         h->base.events->drained(h->base.owner);
 }
 
-/* The server has said whether there is such a stream: requests may follow. */
+/* The server has answered whether there is such a stream: requests may follow. */
 static void standing_settle(struct http_link *h) {
     struct standing *st = &h->standing;
     if (!st->opening)
@@ -659,7 +658,7 @@ static void standing_failed(struct exchange *x, const struct exchange_fault *fau
 static const struct exchange_ops standing_ops = {
     .head = standing_head, .event = standing_event, .done = standing_done, .failed = standing_failed};
 
-/* ---- a session that is no longer used is ended on the server, if that is quickly done ---- */
+/* ---- a session that is no longer used is ended on the server, if that succeeds quickly ---- */
 
 static enum exchange_want delete_head(struct exchange *x, const struct http_head *head) {
     (void)x, (void)head;
@@ -753,8 +752,9 @@ static void http_close(struct link *l) {
     io_timer_stop(http_loop(h), &h->lost_timer);
     up_secrets_unwait(&h->opening);
     up_secrets_unwait(&h->renewing);
-    if (h->session[0])
+    if (h->session.len)
         delete_session(h);
+    text_free(&h->session);
     /* The caller may be inside one of our callbacks: the struct lives until the loop's turn is over. */
     uv_close((uv_handle_t *)&h->soon, on_soon_closed);
 }

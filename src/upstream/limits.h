@@ -35,7 +35,7 @@
 #define UP_DRAIN_BYTES_MAX (256u << 10)
 #define UP_GOODBYE_MS 1000           /* for ending a session that is no longer used */
 #define UP_LOST_MS 1000              /* for the other requests of a session that the server has forgotten */
-#define UP_PROBE_MS 10000            /* for finding out whether an endpoint speaks the older transport */
+#define UP_PROBE_MS 10000            /* for probing whether an endpoint supports the older transport */
 #define UP_RETRY_ASKED_MAX_MS 600000 /* longest pause before resuming that a server can ask for */
 #define UP_NAME_MAX 4096             /* bytes of a tool, prompt or URI that is mirrored in a header */
 #define UP_ENDPOINT_MS 30000         /* from opening an HTTP+SSE stream to its first event */
@@ -52,7 +52,7 @@
 #define UP_LOGIN_MARGIN_MS 5000      /* a token that ends within this is not shown any more */
 #define UP_LOGIN_LOCK_MS 100         /* between two looks whether another gate has refreshed it */
 #define UP_OAUTH_PORT 8641           /* named in the redirect when no listener is open */
-#define UP_ERA_MODERN_MS 1800000     /* how long a server is taken to speak the modern era */
+#define UP_ERA_MODERN_MS 1800000     /* how long a server is assumed to support the modern era */
 #define UP_ERA_LEGACY_MS 300000      /* and how long it is taken not to */
 #define UP_ERA_ASK_MS 10000          /* for finding out */
-#define UP_DISCOVER_MAX (256u << 10) /* bytes of what a server says about itself that are kept */
+#define UP_DISCOVER_MAX (256u << 10) /* bytes of a server's description that are kept */

@@ -29,7 +29,7 @@ struct link_req {
     void *call;
     void *exchange; /* the transport's own */
     bool opens;     /* it is initialize */
-    int status;     /* when it failed: the HTTP status that said so, 0 when none did */
+    int status;     /* when it failed: the HTTP status of the failure, 0 when there was none */
 };
 
 /* A message on its way to the server. */
@@ -52,16 +52,17 @@ struct link_events {
      * server has not acted on it or because its method has no effects. While link->is_up the link is fine and
      * may be used for that; else `down` follows as soon as the other requests have been failed, too. */
     void (*failed)(void *call, const char *why, bool retry);
-    /* The server opened a stream for this request and may leave it (retry_ms, or -1) to be taken up later. */
+    /* The server opened a stream for this request and may close it (retry_ms, or -1) to be resumed later. */
     void (*streaming)(void *call, int64_t retry_ms, bool left);
     /* A notification or request of the server; `call` when it came on that request's own stream. */
     void (*message)(void *owner, void *call, struct msg *m);
     void (*up)(void *owner);
     /* The link cannot be used any more; close it. Requests have been failed before. */
     void (*down)(void *owner, const char *why, int exit_status);
-    void (*drained)(void *owner);                                       /* it was busy, it no longer is */
-    void (*noise)(void *owner, const char *what, struct slice text);    /* for the log */
-    void (*malformed)(void *owner, const char *why, struct slice text); /* it said what is no message */
+    void (*drained)(void *owner);                                    /* it was busy, it no longer is */
+    void (*noise)(void *owner, const char *what, struct slice text); /* for the log */
+    void (*malformed)(void *owner, const char *why,
+                      struct slice text); /* it sent something that is not a message */
 };
 
 struct link_ops {
@@ -71,7 +72,7 @@ struct link_ops {
     void (*listen)(struct link *l);                        /* open the standing stream, where there is one */
     void (*pause)(struct link *l, struct link_req *req, bool on);
     bool (*busy)(const struct link *l);
-    /* No more messages will be sent: let the server finish; `down` follows when it has. NULL: at once. */
+    /* No more messages will be sent: let the server finish; `down` follows when it has. NULL: immediately. */
     void (*finish)(struct link *l);
     void (*signal)(struct link *l, int signal); /* to a child; NULL for others */
     void (*close)(struct link *l);              /* frees the link, now or when the transport is gone */
@@ -86,10 +87,10 @@ struct link {
     struct slots reqs;
     bool is_up;
     bool closed;
-    bool paused;    /* what it says is not read at present; over HTTP: outside requests */
+    bool paused;    /* reading from it is paused; over HTTP: outside requests */
     uint32_t heard; /* messages, to see whether there were any */
     int pid;        /* of a child that has started, else 0 */
-    /* Whose streams say which request a message belongs to (HTTP); pipes cannot tell. */
+    /* Streams show which request a message belongs to (HTTP); pipes do not. */
     bool is_http;
     char version[16]; /* negotiated protocol version, for the header; empty before */
 };
@@ -97,7 +98,7 @@ struct link {
 #define LINK_MAGIC 0x11440b1e
 
 /* What `down` reports in place of a child's exit status. */
-#define LINK_LOST (-1)       /* the server is there, what we had with it is gone: open a new link */
+#define LINK_LOST (-1)       /* the server is reachable, but has lost our session: open a new link */
 #define LINK_FAILED (1 << 8) /* the server cannot be reached */
 
 /* Chooses the transport by the server's settings. `up` or `down` follows, never before this returns. */
@@ -121,7 +122,7 @@ static inline void link_listen(struct link *l) { l->ops->listen(l); }
 /* False when there is nothing to wait for. */
 bool link_finish(struct link *l);
 bool link_signal(struct link *l, int signal);
-/* The server is there and says nothing: a child is killed, requests fail, `down` follows at once. */
+/* The server does not respond: a child is killed, requests fail, `down` follows immediately. */
 void link_give_up(struct link *l, const char *why);
 void link_close(struct link *l); /* no event comes after this; NULL is fine */
 

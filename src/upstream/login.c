@@ -193,7 +193,7 @@ int up_login_take(struct up_login *login, const struct up_fetch_answer *answer, 
                  refresh = text_at(&t, "refresh_token", a), scope = text_at(&t, "scope", a);
     if (!slice_eq_nocase(type, SLICE("Bearer")) || !token.len || token.len > UP_SECRET_MAX ||
         refresh.len > UP_SECRET_MAX || !http_value_ok(token))
-        return err_set(err, "the authorization server gave no usable bearer token");
+        return err_set(err, "the authorization server returned no usable bearer token");
     uint32_t node = tape_get_str(&t, 0, "expires_in");
     double seconds = 0;
     bool told = node && tape_double(&t, node, &seconds) && seconds > 0 && seconds < 1e10;
@@ -320,7 +320,7 @@ static void login_fetch(struct up_secret *s) {
             up_secret_none(s);
             return;
         }
-        login_fail(l, absent ? "the server wants a login" : err.text);
+        login_fail(l, absent ? "the server requires a login" : err.text);
         return;
     }
     if (login_fresh(l)) {

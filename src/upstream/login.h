@@ -14,7 +14,7 @@ struct up_fetch_answer;
 struct up_login { /* texts in the arena; empty when absent */
     struct arena arena;
     struct slice url;    /* of the MCP server */
-    struct slice issuer; /* who gave the tokens; their credentials go nowhere else */
+    struct slice issuer; /* the issuer of the tokens; credentials are sent to no other */
     struct slice token_url;
     struct slice client_id;
     struct slice client_secret;
@@ -23,7 +23,7 @@ struct up_login { /* texts in the arena; empty when absent */
     struct slice scope;
     struct slice access_token;
     struct slice refresh_token;
-    uint64_t expires_ms; /* of the access token, wall clock; 0: not told */
+    uint64_t expires_ms; /* of the access token, wall clock; 0: unknown */
 };
 
 /* -1 also when there is none: *ret_absent. The arena is initialised in any case. */
@@ -38,7 +38,7 @@ void up_form_put(struct buf *out, const char *name, struct slice value);
 struct up_fetch *up_login_ask(struct up_core *core, const struct up_login *login, struct buf *form,
                               void (*done)(void *owner, const struct up_fetch_answer *answer), void *owner,
                               struct err *err);
-/* The tokens in the answer, into the login; -1 with what the server said. */
+/* Copies the tokens of the answer into the login; -1 with the server's error. */
 int up_login_take(struct up_login *login, const struct up_fetch_answer *answer, uint64_t now_ms,
                   struct err *err);
 

@@ -55,7 +55,7 @@ void msg_unref(struct msg *m) {
     m->pool->free_count++;
 }
 
-/* *ret_fault is what the tape says of the text. */
+/* *ret_fault is the result of parsing. */
 static struct msg *read_bytes(struct msg_pool *p, struct block *block, struct slice bytes, struct arena *a,
                               struct msg_refusal *ret_refusal, enum tape_fault *ret_fault) {
     struct msg *m = msg_take(p);
@@ -100,7 +100,7 @@ struct msg *msg_admit(struct msg_pool *p, struct block *block, struct slice byte
     enum tape_fault fault;
     struct msg_refusal *r = ret_refusal;
     struct msg *m = read_bytes(p, block, bytes, a, r, &fault);
-    /* What is no JSON at all has no envelope either. */
+    /* What is not JSON has no envelope either. */
     if (fault != TAPE_OK && fault != TAPE_SYNTAX && fault != TAPE_TRUNCATED &&
         rpc_find_id(bytes, a, &r->id)) {
         r->code = RPC_INVALID_REQUEST;

@@ -13,12 +13,13 @@ static void start_anew(struct up_noise *n) {
 
 static void on_over(struct io_timer *timer) { start_anew(container_of(timer, struct up_noise, timer)); }
 
-bool up_noise_take(struct up_noise *n, struct io_loop *loop, size_t bytes, void (*tell)(struct up_noise *n)) {
+bool up_noise_take(struct up_noise *n, struct io_loop *loop, uint32_t most_lines, size_t bytes,
+                   void (*tell)(struct up_noise *n)) {
     n->tell = tell;
     if (!n->is_running)
         io_timer_arm(loop, &n->timer, UP_NOISE_MS, on_over);
     n->is_running = true;
-    if (n->lines < UP_NOISE_LINES && bytes <= UP_NOISE_BYTES - n->bytes) {
+    if (n->lines < most_lines && bytes <= UP_NOISE_BYTES - n->bytes) {
         n->lines++;
         n->bytes += bytes;
         return true;

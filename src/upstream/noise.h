@@ -1,6 +1,6 @@
-/* What a server says besides its messages, on stderr or as lines that are none, is for the log. A server that
- * says it without end must not fill a disk: in each second only so many lines pass, and how many did not is
- * told when the second is over. */
+/* Output of a server besides its messages, on stderr or as lines that are not messages, is logged. A server
+ * with endless output must not fill a disk: only so many lines per second are logged, and the number of
+ * dropped lines is logged when the second is over. */
 #pragma once
 
 #include "io/loop.h"
@@ -15,6 +15,7 @@ struct up_noise {
 };
 
 /* May a line of so many bytes be written? */
-bool up_noise_take(struct up_noise *n, struct io_loop *loop, size_t bytes, void (*tell)(struct up_noise *n));
-/* Tells what has not been told. */
+bool up_noise_take(struct up_noise *n, struct io_loop *loop, uint32_t most_lines, size_t bytes,
+                   void (*tell)(struct up_noise *n));
+/* Logs the number of lines dropped so far. */
 void up_noise_end(struct up_noise *n, struct io_loop *loop);

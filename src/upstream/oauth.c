@@ -115,17 +115,6 @@ static struct slice text_at(struct up_oauth *o, const struct tape *t, const char
                                                  : (struct slice){0};
 }
 
-static bool list_has(const struct tape *t, const char *key, const char *word) {
-    uint32_t list = tape_get_str(t, 0, key);
-    if (!list || !tape_is(t, list, TAPE_ARRAY))
-        return false;
-    TAPE_FOR_ELEM(t, list, elem) {
-        if (tape_eq(t, elem, slice_str(word)))
-            return true;
-    }
-    return false;
-}
-
 static bool read_object(struct tape *t, const struct up_fetch_answer *answer, int status) {
     return answer->status == status && tape_parse(t, answer->body, NULL) == TAPE_OK &&
            tape_is(t, 0, TAPE_OBJECT) && !t->has_nul;
@@ -142,7 +131,7 @@ static void get(struct up_oauth *o, struct slice url,
         fail(o, "%s", err.text);
 }
 
-/* ---- 1. what the server says to a stranger ---- */
+/* ---- 1. the server's answer without credentials ---- */
 
 /* True when the challenge can be used, or there is none. */
 static bool take_challenge(struct up_oauth *o, struct slice challenge) {
@@ -152,7 +141,7 @@ static bool take_challenge(struct up_oauth *o, struct slice challenge) {
         o->wanted_scope = arena_dup(texts(o), buf_slice(&value));
     if (!up_challenge_param(challenge, "resource_metadata", &value))
         return true;
-    /* It speaks for itself only: no server may send us to another's. */
+    /* Only the server's own origin is accepted: no server may send us to another's metadata. */
     struct slice url = buf_slice(&value);
     if (!slice_eq(origin_of(url), origin_of(o->login.url))) {
         fail(o, "the server names metadata on another origin");
@@ -181,7 +170,8 @@ static void on_server(void *owner, const struct up_fetch_answer *answer) {
         ask_server(o);
         return;
     }
-    /* One that asks only at a certain call may still say in its metadata who gives tokens. */
+    /* A server that requires tokens only for some calls may still name its authorization server in its
+     * metadata. */
     ask_resource(o);
 }
 
@@ -210,7 +200,7 @@ static void ask_server(struct up_oauth *o) {
 
 /* ---- 2. the resource's metadata ---- */
 
-/* No metadata where it belongs. A server of 2025-03-26 is its own authorization server. */
+/* No resource metadata. A server of 2025-03-26 is its own authorization server. */
 static void without_resource(struct up_oauth *o, const struct up_fetch_answer *answer) {
     bool absent = answer->status >= 400 && answer->status < 500;
     if (!o->metadata_url.len && absent && ++o->place < 2) {
@@ -228,7 +218,7 @@ static void without_resource(struct up_oauth *o, const struct up_fetch_answer *a
     }
 }
 
-/* What to ask for when neither the person nor the server's refusal says it. */
+/* The scopes to request when neither the person nor the server's refusal names any. */
 static void take_scopes(struct up_oauth *o, const struct tape *t) {
     uint32_t list = tape_get_str(t, 0, "scopes_supported");
     if (o->wanted_scope.len || !list || !tape_is(t, list, TAPE_ARRAY))
@@ -252,7 +242,7 @@ static void on_resource(void *owner, const struct up_fetch_answer *answer) {
     }
     struct slice resource = text_at(o, &t, "resource");
     if (!up_resource_covers(resource, o->login.url)) {
-        fail(o, "the metadata speaks of another resource, `%.*s`", (int)slice_upto(resource, 200).len,
+        fail(o, "the metadata is for another resource, `%.*s`", (int)slice_upto(resource, 200).len,
              resource.ptr);
         return;
     }
@@ -297,12 +287,12 @@ static bool take_authority(struct up_oauth *o, const struct tape *t) {
     else if (!up_url_is_safe(o->authorize_url) || !up_url_is_safe(o->login.token_url) ||
              (o->register_url.len && !up_url_is_safe(o->register_url)))
         fail(o, "the authorization server names an endpoint that is not https");
-    else if (!list_has(t, "code_challenge_methods_supported", "S256"))
+    else if (!tape_list_has(t, 0, "code_challenge_methods_supported", "S256"))
         fail(o, "the authorization server does not say that it supports PKCE with S256");
     if (o->over)
         return false;
     /* Without it many give no token to refresh the first one with. */
-    if (list_has(t, "scopes_supported", "offline_access") && o->wanted_scope.len &&
+    if (tape_list_has(t, 0, "scopes_supported", "offline_access") && o->wanted_scope.len &&
         !up_scopes_have(o->wanted_scope, SLICE("offline_access")))
         o->wanted_scope = arena_printf(texts(o), "%.*s offline_access", SLICE_FMT(o->wanted_scope));
     uint32_t documents = tape_get_str(t, 0, "client_id_metadata_document_supported");
@@ -310,8 +300,8 @@ static bool take_authority(struct up_oauth *o, const struct tape *t) {
         o->login.client_id = o->client_metadata;
     if (!o->login.client_secret.len)
         o->login.auth_method = SLICE("none");
-    else if (list_has(t, "token_endpoint_auth_methods_supported", "client_secret_post") &&
-             !list_has(t, "token_endpoint_auth_methods_supported", "client_secret_basic"))
+    else if (tape_list_has(t, 0, "token_endpoint_auth_methods_supported", "client_secret_post") &&
+             !tape_list_has(t, 0, "token_endpoint_auth_methods_supported", "client_secret_basic"))
         o->login.auth_method = SLICE("client_secret_post");
     else
         o->login.auth_method = SLICE("client_secret_basic");
@@ -381,7 +371,7 @@ static void on_client(void *owner, const struct up_fetch_answer *answer) {
     o->login.auth_method =
         o->login.client_secret.len ? (method.len ? method : SLICE("client_secret_basic")) : SLICE("none");
     if (!o->login.client_id.len || o->login.client_id.len > UP_NAME_MAX)
-        fail(o, "the authorization server gave no usable client id");
+        fail(o, "the authorization server returned no usable client id");
     else
         ask_person(o);
 }
@@ -452,7 +442,7 @@ static bool take_callback(struct up_oauth *o, struct slice query) {
     bool ours = http_query_get(query, SLICE("state"), &value) && value.len == OAUTH_STATE_CHARS &&
                 CRYPTO_memcmp(value.ptr, o->state, OAUTH_STATE_CHARS) == 0;
     if (!ours || !o->state[0])
-        return false; /* somebody else's: the person's own may still come */
+        return false; /* a request of another program: the person's may still come */
     o->state[0] = '\0';
     bool told = http_query_get(query, SLICE("iss"), &value);
     if ((told && !slice_eq(buf_slice(&value), o->login.issuer)) || (!told && o->iss_promised)) {
@@ -591,7 +581,7 @@ static void on_start(struct io_timer *timer) {
             return;
         }
     }
-    /* By hand nobody listens there: the browser shows an error page, and its address bar the answer. */
+    /* In manual mode no port is open: the browser shows an error page, and its address bar has the answer. */
     o->redirect =
         arena_printf(texts(o), "http://127.0.0.1:%u" CALLBACK_PATH, port ? port : UP_OAUTH_PORT).ptr;
     ask_server(o);

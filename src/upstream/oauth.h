@@ -5,8 +5,8 @@
  *     ─▶ the URL that a person opens, with PKCE S256, state and resource (RFC 8707)
  *     ─▶ the code comes back, to a port on the loop-back or by hand; issuer checked (RFC 9207) ─▶ tokens
  *
- * Everything a server says here is checked before it is used, and nothing it says is ever executed: the URL
- * is shown to the person, no program is started with it. */
+ * Everything that a server sends here is checked before use, and none of it is ever executed: the URL is
+ * shown to the person, no program is started with it. */
 #pragma once
 
 #include "upstream/login.h"

@@ -29,7 +29,7 @@ static struct io_loop *conn_loop(const struct up_conn *c) { return c->server->co
 
 static void conn_start(struct up_server *s, struct up_ticket *t);
 
-/* The place of a connection that is gone goes to the ticket that waits the longest. */
+/* The slot of a closed connection goes to the ticket that has waited longest. */
 static void pool_next(struct up_server *s) {
     if (s->conn_count >= UP_CONNS_MAX)
         return;
@@ -109,7 +109,7 @@ static const struct io_handlers conn_handlers = {.data = on_data, .end = on_end}
 static void conn_ready(struct up_conn *c) {
     io_timer_stop(conn_loop(c), &c->timer);
     c->ready = true;
-    /* A response may be hours away: a peer that vanished without a word must be noticed meanwhile. */
+    /* A response may take hours: a peer that vanished without closing must be noticed meanwhile. */
     uv_tcp_keepalive(&c->io->uv.tcp, 1, UP_KEEPALIVE_S);
     io_conn_read(c->io, true);
     c->ticket->ops->ready(c->ticket);
@@ -187,8 +187,8 @@ static void conn_start(struct up_server *s, struct up_ticket *t) {
 
 static void on_idle_timer(struct io_timer *timer) { conn_free(container_of(timer, struct up_conn, timer)); }
 
-/* The loop reads unused connections, so it knows of most ends; this one may have come since it last looked.
- */
+/* The loop reads unused connections, so it notices most closes; this one may have closed since the last
+ * poll. */
 static bool conn_alive(const struct up_conn *c) {
     if (io_now_ms(conn_loop(c)) - c->idle_since_ms < UP_PEEK_MS)
         return true;

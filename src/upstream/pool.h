@@ -20,10 +20,10 @@ struct up_loss {
 };
 
 struct up_ticket_ops {
-    /* There is a connection: write. Only after up_pool_take() said false. */
+    /* There is a connection: write. Only after up_pool_take() returned false. */
     void (*ready)(struct up_ticket *t);
     size_t (*data)(struct up_ticket *t, struct block *b, char *ptr, size_t len);
-    /* The connection is gone, or never came about. The ticket holds nothing any more. */
+    /* The connection closed, or could not be made. The ticket holds nothing any more. */
     void (*lost)(struct up_ticket *t, const struct up_loss *loss);
 };
 
@@ -35,14 +35,14 @@ struct up_ticket {
     bool reused; /* the connection has carried a request before */
 };
 
-/* True: there is a connection at once. False: `ready` or `lost` comes later. */
+/* True: there is a connection already. False: `ready` or `lost` comes later. */
 bool up_pool_take(struct up_ticket *t);
 struct io_conn *up_pool_io(const struct up_ticket *t); /* NULL while there is none to write to */
 /* The response is complete and the connection may carry another one within idle_ms. */
 void up_pool_return(struct up_ticket *t, uint64_t idle_ms);
 /* Closes the connection or leaves the queue; fine on a ticket that holds nothing. */
 void up_pool_drop(struct up_ticket *t);
-/* As drop, but what is written still leaves. */
+/* As drop, but pending output is still sent. */
 void up_pool_finish(struct up_ticket *t);
 /* Ends every ticket and closes every connection. */
 void up_pool_close(struct up_server *s);

@@ -22,7 +22,7 @@ static bool speaks_of_session(struct slice text) {
 static void error_take(const struct tape *t, const struct rpc *rpc, struct up_error *out) {
     int64_t id;
     out->is_error = true;
-    if (rpc->id) /* one that is no number is not of our making */
+    if (rpc->id) /* an id that is not a number is not one of ours */
         out->id = tape_int(t, rpc->id, &id) ? (uint64_t)id : UINT64_MAX;
     uint32_t code = tape_get_str(t, rpc->body, "code");
     uint32_t message = tape_get_str(t, rpc->body, "message");
@@ -63,7 +63,7 @@ void up_refusal_text(const struct up_server *s, int status, const char *where, s
         bool more = status == 403 && s->challenge.insufficient;
         up_challenge_command(s, command);
         snprintf(why, UP_WHY_MAX, "server `%s` %s (HTTP %d)%s%s%s", s->name,
-                 more ? "wants a token for more scopes" : "refused our credentials", status,
+                 more ? "requires a token with more scopes" : "refused our credentials", status,
                  s->challenge.login ? "; run `" : "", s->challenge.login ? command : "",
                  s->challenge.login ? "`" : "");
         return;
@@ -92,7 +92,7 @@ void up_mark_note(struct up_mark *m, const struct sse_event *e) {
         return;
     free(m->last_id);
     m->last_id = NULL;
-    /* One that cannot be said in a header leaves a stream that cannot be taken up. */
+    /* With an id that does not fit into a header the stream cannot be resumed. */
     if (e->id.len && e->id.len <= UP_EVENT_ID_MAX && http_value_ok(e->id))
         m->last_id = mem_dup(e->id.ptr, e->id.len);
 }
@@ -100,7 +100,7 @@ void up_mark_note(struct up_mark *m, const struct sse_event *e) {
 uint64_t up_mark_delay_ms(const struct up_mark *m) {
     uint64_t first = m->asked ? m->retry_ms : UP_RETRY_MS;
     uint64_t most = first > UP_RETRY_MAX_MS ? first : UP_RETRY_MAX_MS;
-    /* A server that says 0 is taken at its word once, not in a loop. */
+    /* A retry time of 0 is accepted once, not in a loop. */
     uint64_t base = m->fruitless > 1 && first < IO_TIMER_TICK_MS ? IO_TIMER_TICK_MS : first;
     uint64_t delay = base << (m->fruitless > 1 ? (m->fruitless < 16 ? m->fruitless - 1 : 15) : 0);
     return delay < most ? delay : most;

@@ -1,4 +1,4 @@
-/* What a server's response says, beyond the message in it. */
+/* What a server's response means, beyond the message in it. */
 #pragma once
 
 #include "upstream/server.h"
@@ -11,7 +11,7 @@ struct up_error {
     bool is_error; /* a JSON-RPC error; only then do id and code mean something */
     uint64_t id;   /* 0 when it names none */
     int64_t code;
-    bool on_session; /* it speaks of a session that is missing */
+    bool on_session; /* the error is about a missing session */
 };
 void up_error_read(struct slice body, struct up_error *out);
 

@@ -53,8 +53,7 @@ static void fetch(struct up_secret *s) {
     s->ops->fetch(s);
 }
 
-/* Also for a timer in the next turn: an answer that is there at once must not come from inside the question.
- */
+/* Also for a timer in the next turn: an immediate answer must not call back from inside the request. */
 static void on_fetch(struct io_timer *timer) {
     struct up_server *s = container_of(timer, struct up_server, secret_timer);
     if (up_secrets_ready(s)) {
@@ -83,7 +82,7 @@ bool up_secrets_replace(struct up_server *s) {
     return any;
 }
 
-/* Once in a while only: a server that says 401 to everything must not make us run programs all day. */
+/* Rate-limited: a server that answers 401 to everything must not make us run programs all the time. */
 bool up_secrets_renew(struct up_server *s) {
     uint64_t now_ms = io_now_ms(s->core->loop);
     bool any = false;
@@ -174,7 +173,7 @@ static void file_fetch(struct up_secret *s) {
 
 static void on_file_changed(struct io_watch *w) {
     struct file_secret *f = container_of(w, struct file_secret, watch);
-    f->base.server->renewed_ms = 0; /* whatever was refused before, this is another one */
+    f->base.server->renewed_ms = 0; /* this is another value than the one that was refused */
     file_fetch(&f->base);
 }
 

@@ -1,5 +1,5 @@
-/* What the gate itself shows to a server, where that is not fixed: a header whose value comes from a file,
- * from a program, or from a login. Values are kept in memory only and never stand in an error or in the log.
+/* Credentials of the gate itself at a server that can change: a header whose value comes from a file, from a
+ * program, or from a login. Values are kept in memory only and never appear in an error or in the log.
  *
  *   link opens ── all values there? ──▶ start
  *                     └─ no ─▶ wait ── fetched ──▶ start

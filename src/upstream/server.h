@@ -22,11 +22,12 @@ struct up_core {
     struct spawn *spawn;
     struct msg_pool msgs;
     struct io_tls_ctx *tls; /* made at the first https server */
+    uint32_t noise_lines;   /* of one server, written in a second; 0: UP_NOISE_LINES */
 };
 
 enum up_answer { UP_UNKNOWN, UP_NO, UP_YES };
 
-/* Which eras a server speaks, as far as it is known; era.h finds out. */
+/* Which eras a server supports, as far as known; era.h probes. */
 struct up_era {
     enum up_answer modern;
     enum up_answer legacy;
@@ -61,7 +62,7 @@ struct up_server {
     struct http_url at;
     const char *const *headers; /* "Name: value" lines sent with every request */
     size_t header_count;
-    void (*unused)(struct up_server *s); /* set by up_server_close(): the last link is gone */
+    void (*unused)(struct up_server *s); /* set by up_server_close(): the last link is closed */
     /* owned by the room */
     uint32_t link_count;
     uint32_t ended_count; /* children that ended by themselves */
@@ -78,9 +79,9 @@ struct up_server {
     uint32_t conn_waiting;
     struct buf post_head; /* the part of a POST's head that never changes */
     struct buf scratch;
-    bool use_sse;     /* the endpoint turned out to speak HTTP+SSE */
-    bool late_stream; /* it does not answer a request for a standing stream before it has something to say */
+    bool use_sse;     /* the endpoint turned out to use HTTP+SSE */
+    bool late_stream; /* it does not answer a request for a standing stream before the first event */
     struct up_era era;
     struct up_noise noise; /* on stderr, and answers to nothing */
-    struct up_noise junk;  /* lines and events that are no messages */
+    struct up_noise junk;  /* lines and events that are not messages */
 };

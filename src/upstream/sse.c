@@ -1,6 +1,6 @@
 /* HTTP+SSE, the transport of 2024-11-05, as a client.
  *
- *   GET ──▶ event `endpoint` ──▶ up: messages are POSTed there, and everything the server says, answers too,
+ *   GET ──▶ event `endpoint` ──▶ up: messages are POSTed there, and all messages of the server, answers too,
  *                                comes as events of the one stream. When that ends, so does the link. */
 #include "base/mem.h"
 #include "upstream/exchange.h"
@@ -126,7 +126,7 @@ static bool endpoint_take(struct sse_link *h, struct slice ref) {
     if (text.full || text.len > UP_URL_MAX)
         fault = "too long";
     else if (http_parse_url(buf_slice(&text), &url, &fault) == 0 && !same_origin(&url, &s->at))
-        fault = "it lies on another host, port or scheme";
+        fault = "it is on another host, port or scheme";
     if (!fault) {
         buf_reset(&h->post_head);
         up_head_start(&h->post_head, s, "POST", url.target);

@@ -151,6 +151,36 @@ bool emit_quote(struct buf *out, struct slice text) {
     return buf_put_char(out, '"');
 }
 
+static void put_line(struct buf *out, size_t depth) {
+    buf_put_char(out, '\n');
+    for (size_t i = 0; i < depth; i++)
+        buf_put_str(out, "  ");
+}
+
+bool emit_indented(struct buf *out, struct slice json) {
+    size_t depth = 0;
+    bool quoted = false;
+    for (size_t i = 0; i < json.len; i++) {
+        const char c = json.ptr[i];
+        const bool empty = i + 1 < json.len && (json.ptr[i + 1] == '}' || json.ptr[i + 1] == ']');
+        const bool closes = !quoted && (c == '}' || c == ']');
+        if (closes && json.ptr[i - 1] != '{' && json.ptr[i - 1] != '[')
+            put_line(out, --depth);
+        buf_put_char(out, c);
+        if (quoted && c == '\\' && i + 1 < json.len)
+            buf_put_char(out, json.ptr[++i]);
+        else if (c == '"')
+            quoted = !quoted;
+        else if (!quoted && (c == '{' || c == '[') && !empty)
+            put_line(out, ++depth);
+        else if (!quoted && c == ',')
+            put_line(out, depth);
+        else if (!quoted && c == ':')
+            buf_put_char(out, ' ');
+    }
+    return !out->full;
+}
+
 void emit_time(struct emit *e, const char *key, uint64_t wall_ms) {
     char text[CLOCK_TEXT_MAX];
     if (!wall_ms)

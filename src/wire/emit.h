@@ -32,6 +32,9 @@ void emit_time(struct emit *e, const char *key, uint64_t wall_ms);
 /* A member with a list of strings. */
 void emit_strings(struct emit *e, const char *key, const char *const *items, size_t count);
 
+/* A complete JSON value without white space, indented by two spaces a level for people; an empty list or
+ * object stays on its line. */
+bool emit_indented(struct buf *out, struct slice json);
 /* What stands between the quotes of a string. */
 bool emit_escape(struct buf *out, struct slice text);
 /* The string with its quotes, without comma handling. */

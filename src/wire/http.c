@@ -197,7 +197,7 @@ static int http_status_line(struct slice line, struct http_head *out, const char
     if (!http_value_ok(out->reason))
         return http_refuse(502, "control byte in status line", ret_why);
     if (status == 101)
-        return http_refuse(502, "upgrade that nobody asked for", ret_why);
+        return http_refuse(502, "unsolicited upgrade", ret_why);
     out->status = (int)status;
     return 0;
 }
@@ -297,7 +297,7 @@ static int http_note(struct http_head *h, size_t at, enum http_field field, stru
     struct slice value = h->headers[at].value, host;
     bool ipv6;
     if (http_is_again(h, at, field))
-        return http_refuse(400, "header field may stand only once", ret_why);
+        return http_refuse(400, "header field may occur only once", ret_why);
     if (!http_has(h, field))
         h->at[field] = (uint8_t)(at + 1);
     switch (field) {
@@ -381,7 +381,7 @@ int http_parse_request(struct slice in, struct http_head *out, const char **ret_
     }
     if (in.len == 0)
         return 0;
-    /* Said at once, so that a TLS handshake on a plain port does not wait for a line end. */
+    /* Refused immediately, so that a TLS handshake on a plain port does not wait for a line end. */
     if (!http_is(in.ptr[0], CH_TOKEN))
         return http_refuse(400, "malformed request line", ret_why);
     struct slice first;
@@ -437,6 +437,18 @@ struct slice http_value_of(const struct http_head *h, struct slice name) {
     for (size_t i = 0; i < h->count; i++)
         if (slice_eq_nocase(h->headers[i].name, name))
             return h->headers[i].value;
+    return (struct slice){0};
+}
+
+struct slice http_cookie(const struct http_head *h, struct slice name) {
+    struct slice rest = http_value_of(h, SLICE("Cookie")), one, key;
+    while (rest.len) {
+        slice_cut(&rest, ';', &one);
+        one = slice_trim(one);
+        slice_cut(&one, '=', &key);
+        if (slice_eq(key, name))
+            return one;
+    }
     return (struct slice){0};
 }
 

@@ -91,6 +91,8 @@ static inline struct slice http_value(const struct http_head *h, enum http_field
 static inline bool http_has(const struct http_head *h, enum http_field field) { return h->at[field] != 0; }
 /* The same of any other name (case-insensitive), which is looked for. */
 struct slice http_value_of(const struct http_head *h, struct slice name);
+/* Of the cookie of this name; empty when it is not there. */
+struct slice http_cookie(const struct http_head *h, struct slice name);
 /* Is `type/subtype` acceptable by this Accept header value? An absent header accepts everything;
  * understands wildcards, parameters and q=0. */
 bool http_accepts(struct slice accept, struct slice media_type);

@@ -28,5 +28,7 @@
 #define TREE_BYTES_MAX (16u << 20)
 #define TREE_COPIES_MAX 100000 /* values that aliases stand for, together */
 
+#define HOST_URL_MAX 8192 /* bytes of a URL whose host is looked at */
+
 #define TOML_PATH_MAX 32 /* parts of a key, tables included */
 #define TOML_NEST_MAX 32 /* lists and inline tables inside each other */

@@ -176,9 +176,9 @@ static const unsigned char *read_escape(struct reader *r, const unsigned char *a
     return at + 6;
 }
 
-/* Behind a backslash, what stands for one character and has no other canonical spelling. */
-static const bool is_short_escape[256] = {
-    ['"'] = true, ['\\'] = true, ['b'] = true, ['f'] = true, ['n'] = true, ['r'] = true, ['t'] = true};
+/* What a byte behind a backslash stands for; 0 where that has another canonical spelling, or none. */
+static const char short_escapes[256] = {
+    ['"'] = '"', ['\\'] = '\\', ['b'] = '\b', ['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t'};
 
 static inline bool is_plain(unsigned char c) { return c >= 0x20 && c < 0x80 && c != '"' && c != '\\'; }
 
@@ -285,7 +285,7 @@ static const unsigned char *utf8_cut(const unsigned char *p) {
     return p;
 }
 
-/* Which of 32 bytes are backslashes, and which stand for one character behind one (is_short_escape). */
+/* Which of 32 bytes are backslashes, and which stand for one character behind one (short_escapes). */
 __attribute__((target("avx2"))) static inline uint32_t look_escapes(const unsigned char *p,
                                                                     uint32_t *ret_short) {
     enum { SLASH = -128, QUOTE = 1, BFN = 2, RT = 4 }; /* their upper halves are 5, 2, 6 and 7 */
@@ -418,7 +418,7 @@ static const unsigned char *read_string(struct reader *r, const unsigned char *a
             break;
         if (*at == '\\') {
             escaped = true;
-            if (end - at >= 2 && is_short_escape[at[1]]) {
+            if (end - at >= 2 && short_escapes[at[1]]) {
                 at += 2;
                 continue;
             }
@@ -629,34 +629,16 @@ static size_t put_utf8(char *to, uint32_t code) {
 }
 
 /* One decoded character (or run of one byte) of a validated string; moves *p on. */
-size_t tape_unescape(const char **p, char *out) {
+static inline size_t unescape(const char **p, char *out) {
     const char *s = *p;
     if (*s != '\\') {
         out[0] = *s;
         *p = s + 1;
         return 1;
     }
-    *p = s + 2;
-    switch (s[1]) {
-    case 'b':
-        out[0] = '\b';
-        return 1;
-    case 'f':
-        out[0] = '\f';
-        return 1;
-    case 'n':
-        out[0] = '\n';
-        return 1;
-    case 'r':
-        out[0] = '\r';
-        return 1;
-    case 't':
-        out[0] = '\t';
-        return 1;
-    case 'u':
-        break;
-    default:
-        out[0] = s[1];
+    if (s[1] != 'u') {
+        out[0] = s[1] == '/' ? '/' : short_escapes[(unsigned char)s[1]];
+        *p = s + 2;
         return 1;
     }
     uint32_t code = (uint32_t)hex4((const unsigned char *)s + 2, (const unsigned char *)s + 6);
@@ -669,19 +651,39 @@ size_t tape_unescape(const char **p, char *out) {
     return put_utf8(out, code);
 }
 
+size_t tape_unescape(const char **p, char *out) { return unescape(p, out); }
+
+/* Copies up to a backslash, or where no 32 bytes are left: both texts have that much room. */
+#ifdef __SSE2__
+static const char *copy_plain(const char *p, const char *end, char **out) {
+    const __m128i slash = _mm_set1_epi8('\\');
+    for (; end - p >= 32; p += 32, *out += 32) {
+        __m128i first = _mm_loadu_si128((const __m128i *)(const void *)p);
+        __m128i second = _mm_loadu_si128((const __m128i *)(const void *)(p + 16));
+        _mm_storeu_si128((__m128i *)(void *)*out, first);
+        _mm_storeu_si128((__m128i *)(void *)(*out + 16), second);
+        uint32_t slashes = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(first, slash)) |
+                           (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(second, slash)) << 16;
+        if (!slashes)
+            continue;
+        *out += __builtin_ctz(slashes);
+        return p + __builtin_ctz(slashes);
+    }
+    return p;
+}
+#else
+static const char *copy_plain(const char *p, const char *end, char **out) {
+    (void)end, (void)out;
+    return p;
+}
+#endif
+
 /* Decoded bytes are never more than the raw ones. */
 static size_t decode(struct slice raw, char *to) {
     const char *p = raw.ptr, *end = raw.ptr + raw.len;
     char *out = to;
-    while (p < end) {
-        const char *slash = memchr(p, '\\', (size_t)(end - p));
-        size_t run = (size_t)((slash ? slash : end) - p);
-        memcpy(out, p, run);
-        out += run;
-        p += run;
-        if (slash)
-            out += tape_unescape(&p, out);
-    }
+    while ((p = copy_plain(p, end, &out)) < end)
+        out += unescape(&p, out);
     return (size_t)(out - to);
 }
 
@@ -729,6 +731,17 @@ uint32_t tape_get(const struct tape *t, uint32_t obj, struct slice key) {
             return k + 1;
     }
     return 0;
+}
+
+bool tape_list_has(const struct tape *t, uint32_t obj, const char *key, const char *word) {
+    uint32_t list = tape_get_str(t, obj, key);
+    if (!list || !tape_is(t, list, TAPE_ARRAY))
+        return false;
+    TAPE_FOR_ELEM(t, list, elem) {
+        if (tape_eq(t, elem, slice_str(word)))
+            return true;
+    }
+    return false;
 }
 
 uint32_t tape_path(const struct tape *t, uint32_t obj, ...) {

@@ -80,6 +80,8 @@ uint32_t tape_get(const struct tape *t, uint32_t obj, struct slice key);
 static inline uint32_t tape_get_str(const struct tape *t, uint32_t obj, const char *key) {
     return tape_get(t, obj, slice_str(key));
 }
+/* Does the object's member `key` hold this text, in an array? */
+bool tape_list_has(const struct tape *t, uint32_t obj, const char *key, const char *word);
 /* Down a path of keys, ending with NULL: tape_path(t, 0, "params", "_meta", NULL). 0 when any is absent. */
 uint32_t tape_path(const struct tape *t, uint32_t obj, ...) __attribute__((sentinel));
 bool tape_eq_escaped(const struct tape *t, uint32_t i, struct slice text);

@@ -21,7 +21,7 @@ static int tree_copy_scalar(struct tree_build *b, const struct tree *from) {
 /* One node of the copy; a container is left open. */
 static int tree_copy_node(struct tree_build *b, const struct tree *from) {
     if (++b->copied > TREE_COPIES_MAX)
-        return tree_fault(b->err, tree_mark_of(from), "aliases stand for more than %u values",
+        return tree_fault(b->err, tree_mark_of(from), "aliases expand to more than %u values",
                           TREE_COPIES_MAX);
     if (tree_build_wants_key(b) &&
         tree_build_key(b, from->key, (struct tree_mark){from->key_line, from->key_column}) < 0)
@@ -36,7 +36,7 @@ int tree_build_copy(struct tree_build *b, const struct tree *from, struct tree_m
     uint32_t depth = 0;
     for (uint32_t i = 0; i < b->depth; i++)
         if (b->stack[i].container == from)
-            return tree_fault(b->err, at, "this alias stands inside of what it stands for");
+            return tree_fault(b->err, at, "this alias is inside its own anchor");
     for (;;) {
         if (tree_copy_node(b, node) < 0)
             return -1;
@@ -91,7 +91,7 @@ int tree_build_merge(struct tree_build *b) {
     for (struct tree *from = is_list ? merge->child : merge; from; from = is_list ? from->next : NULL)
         if (from->type != TREE_MAP)
             return tree_fault(b->err, (struct tree_mark){merge->key_line, merge->key_column},
-                              "`<<` wants a map or a list of maps, but got: %s", tree_type_name(from->type));
+                              "`<<` needs a map or a list of maps, got %s", tree_type_name(from->type));
     tree_unlink(level, merge);
     struct map have;
     map_init(&have);

@@ -58,7 +58,7 @@ static struct tree *change_model(struct tree *root, const struct tree_edit *edit
         if (at->type == TREE_NULL)
             at->type = type_for(step);
         if (!can_hold(at, step))
-            return err_set(err, "line %u: a %s stands where the change wants a %s", at->line,
+            return err_set(err, "line %u: there is a %s where the change needs a %s", at->line,
                            tree_type_name(at->type), tree_type_name(type_for(step))),
                    NULL;
         struct tree **place = find_place(at, step);
@@ -105,10 +105,11 @@ static bool same_tree(const struct tree *a, const struct tree *b) {
 
 /* ---- writing ---- */
 
+/* The document's depth (TREE_DEPTH_MAX) bounds the recursion. */
 void tree_json(const struct tree *t, struct emit *e) {
     switch (t->type) {
     case TREE_NULL:
-        emit_raw(e, SLICE("null"));
+        emit_null(e);
         return;
     case TREE_BOOL:
         emit_bool(e, t->truth);
@@ -494,9 +495,9 @@ static int edit_yaml(struct slice text, const struct tree *root, const struct tr
     for (size_t i = c.to; placed && i < lines.count; i++)
         buf_put_slice(out, lines.items[i]);
     buf_free(&c.text);
-    return placed ? 0
-                  : err_set(err,
-                            "this place cannot be changed without writing the document anew; edit the text");
+    return placed
+               ? 0
+               : err_set(err, "this place cannot be changed without rewriting the document; edit the text");
 }
 
 static void put_json_pretty(struct buf *out, const struct tree *t, uint32_t indent) {

@@ -97,7 +97,43 @@ static void test_nearest(void **state) {
     assert_null(nearest_word(slice_of(overlong, sizeof(overlong)), words));
 }
 
-/* What comes again is counted until somebody asks, or something else comes. */
+/* What a line is about ends it, unless the text names it; in JSON it is always a member. */
+static void test_log_about(void **state) {
+    (void)state;
+    int fds[2], kept = dup(STDERR_FILENO);
+    char text[16384], overlong[5000];
+    const struct log_field about[] = {{"server", SLICE("fi")}, {"tool", SLICE("read")}, {"rule", SLICE("")}};
+    memset(overlong, 'a', sizeof(overlong));
+    assert_int_equal(pipe(fds), 0);
+    assert_int_equal(dup2(fds[1], STDERR_FILENO), STDERR_FILENO);
+    log_about(LOG_WARN, about, 3, "final");
+    log_about(LOG_INFO, about, 3, "server `fi` is gone");
+    log_set_timed(true);
+    log_about(LOG_WARN, about, 1, "[fi] late");
+    log_set_timed(false);
+    log_about(LOG_DEBUG, about, 3, "not said");
+    log_set_json(true);
+    log_about(LOG_INFO, about, 3, "server `fi` is gone");
+    log_set_json(false);
+    log_about(LOG_INFO, about, 3, "%.*s", (int)sizeof(overlong), overlong);
+    ssize_t got = read(fds[0], text, sizeof(text) - 1);
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+    close(fds[0]);
+    close(fds[1]);
+    assert_true(got > 4000 && got < 5000);
+    text[got] = '\0';
+    assert_memory_equal(
+        text,
+        "sallyport: warn: final server=fi tool=read\nsallyport: server `fi` is gone tool=read\nsallyport: 2",
+        96);
+    assert_non_null(strstr(text, " warn: [fi] late\n{\"time\":\""));
+    assert_non_null(strstr(
+        text, "\"message\":\"server `fi` is gone\",\"server\":\"fi\",\"tool\":\"read\"}\nsallyport: aaa"));
+    assert_null(strstr(text, "not said"));
+}
+
+/* A repeated line is counted until the count is read or another line comes. */
 static void test_log_often(void **state) {
     (void)state;
     int fds[2], kept = dup(STDERR_FILENO);
@@ -169,9 +205,9 @@ static void test_log_hold(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_list),    cmocka_unit_test(test_clock_text), cmocka_unit_test(test_rand),
-        cmocka_unit_test(test_nearest), cmocka_unit_test(test_log_hold),   cmocka_unit_test(test_log_often),
-        cmocka_unit_test(test_hmac),
+        cmocka_unit_test(test_list),      cmocka_unit_test(test_clock_text), cmocka_unit_test(test_rand),
+        cmocka_unit_test(test_nearest),   cmocka_unit_test(test_log_hold),   cmocka_unit_test(test_log_often),
+        cmocka_unit_test(test_log_about), cmocka_unit_test(test_hmac),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

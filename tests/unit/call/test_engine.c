@@ -191,7 +191,7 @@ static void test_steps_run_in_their_order_and_the_call_is_freed(void **state) {
     assert_null(start());
     assert_string_equal(trace, "1jswfxr");
     assert_int_equal(ended, 1);
-    assert_int_equal(none_count, 1); /* nobody set an answer */
+    assert_int_equal(none_count, 1); /* no step set an answer */
     assert_int_equal(core.calls_under_way, 0);
 }
 
@@ -360,7 +360,7 @@ static void test_orphan_goes_on_without_a_sink(void **state) {
     call_pause(c, true);
     assert_true(paused);
     call_orphan(c);
-    assert_false(paused); /* nobody is slow any more */
+    assert_false(paused); /* no client is slow any more */
     assert_null(sink.call);
     call_resume(c);
     assert_string_equal(trace, "1jswwfxr");

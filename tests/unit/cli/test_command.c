@@ -161,7 +161,7 @@ static void test_refusals(void **state) {
     assert_refused("gate -c -- x", "-c needs a value");
     assert_refused("gate -c p --json=1 -- x", "--json takes no value");
     assert_refused("gate --json -- x", "-c, --config is needed");
-    assert_refused("gate -c p --", "nothing stands after `--`");
+    assert_refused("gate -c p --", "there is no command after `--`");
     assert_refused("gate -c p srv", "unexpected argument `srv`; the server's command goes after `--`");
     assert_refused("gate scan -c p", "`scan` needs FILE");
     assert_refused("gate scan -c p a b d", "unexpected argument `d`");

@@ -88,7 +88,7 @@ static void test_owners(void **state) {
     expect("belongs to user 12345");
     assert_int_equal(chown(path, 0, 12345), 0); /* the group has no rights */
     expect(NULL);
-    /* A file of root is fine for anybody who can read it; somebody else's is not. */
+    /* A file owned by root is accepted for any user who can read it; one of another user is refused. */
     assert_int_equal(chown(home, 4321, 0) | chown(path, 4321, 0), 0);
     pid_t child = fork();
     if (child == 0) {

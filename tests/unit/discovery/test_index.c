@@ -23,7 +23,7 @@ static void put(struct index *ix, const char *server, const char *json) {
 
 static void assert_first(struct index *ix, const char *query, const char *want) {
     struct index_hit hits[5];
-    size_t n = index_search(ix, slice_str(query), NULL, 5, hits);
+    size_t n = index_search(ix, slice_str(query), NULL, 5, hits, NULL);
     if (!n || !slice_is(hits[0].tool->name, want))
         fail_msg("%s: %.*s instead of %s", query, n ? (int)hits[0].tool->name.len : 7,
                  n ? hits[0].tool->name.ptr : "nothing", want);
@@ -68,8 +68,8 @@ static void finds_by_meaning(void **state) {
     assert_first(ix, "read_file", "read_file");
     assert_first(ix, "which orders are there?", "list_orders");
     struct index_hit hits[5];
-    assert_int_equal(index_search(ix, SLICE(""), NULL, 5, hits), 0);
-    assert_int_equal(index_search(ix, SLICE("\" OR * : ( NEAR"), NULL, 5, hits), 0);
+    assert_int_equal(index_search(ix, SLICE(""), NULL, 5, hits, NULL), 0);
+    assert_int_equal(index_search(ix, SLICE("\" OR * : ( NEAR"), NULL, 5, hits, NULL), 0);
     index_free(ix);
 }
 
@@ -86,6 +86,37 @@ static void weighs_what_is_sure(void **state) {
     index_free(ix);
 }
 
+/* A word in a description alone is still the word: no tool that has it is dropped for one that only means
+ * something like it, and what does not fit into the answer is counted. */
+static void keeps_exact_matches(void **state) {
+    (void)state;
+    enum { MANY = 300 };
+    struct index *ix = index_new();
+    put(ix, "bank", "{\"name\":\"fraud\",\"title\":\"Fraud\",\"description\":\"Fraud fraud fraud fraud\"}");
+    put(ix, "bank", "{\"name\":\"analyze_patterns\",\"description\":\"Analyze patterns for fraud.\"}");
+    for (int i = 0; i < MANY; i++) {
+        char json[200];
+        snprintf(json, sizeof(json), "{\"name\":\"delete_row_%d\",\"description\":\"Erase a row\"}", i);
+        put(ix, "rows", json);
+    }
+    put(ix, "rows",
+        "{\"name\":\"zap\",\"description\":\"A long text that says much about many things and then, at its "
+        "end, that it can remove a row or a row set\"}");
+    struct index_hit hits[INDEX_HITS_MAX];
+    size_t all, n = index_search(ix, SLICE("fraud"), NULL, 2, hits, &all);
+    assert_int_equal(n, 2);
+    assert_int_equal(all, 2);
+    assert_true(hits[0].exact && hits[1].exact && slice_is(hits[1].tool->name, "analyze_patterns"));
+    n = index_search(ix, SLICE("remove row"), NULL, 5, hits, &all);
+    assert_int_equal(n, 5);
+    assert_int_equal(all, MANY + 1);
+    bool met = false;
+    for (size_t i = 0; i < n; i++)
+        met |= hits[i].exact && slice_is(hits[i].tool->name, "zap");
+    assert_true(met);
+    index_free(ix);
+}
+
 static bool only_disk(void *ctx, const struct index_tool *tool) {
     (void)ctx;
     return slice_is(tool->server, "disk");
@@ -96,7 +127,7 @@ static void shows_only_what_may_be_seen(void **state) {
     struct index *ix = shop();
     const struct index_view view = {only_disk, NULL};
     struct index_hit hits[INDEX_HITS_MAX];
-    assert_int_equal(index_search(ix, SLICE("refund order"), &view, INDEX_HITS_MAX, hits), 0);
+    assert_int_equal(index_search(ix, SLICE("refund order"), &view, INDEX_HITS_MAX, hits, NULL), 0);
     assert_null(index_find(ix, SLICE("shop"), SLICE("refund_order"), &view));
     assert_non_null(index_find(ix, SLICE(""), SLICE("refund_order"), NULL));
     size_t at = 0, seen = 0;
@@ -165,7 +196,7 @@ static size_t answer_all(struct index *ix, struct slice rows, size_t *ret_found)
         if (!slice_cut(&row, '\t', &query))
             continue;
         struct index_hit hits[5];
-        size_t n = index_search(ix, query, NULL, 5, hits);
+        size_t n = index_search(ix, query, NULL, 5, hits, NULL);
         bool found = false;
         for (size_t i = 0; i < n; i++)
             found |= is_wanted(row, hits[i].tool->name);
@@ -214,9 +245,13 @@ static void finds_among_thousands(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(splits_words),        cmocka_unit_test(finds_by_meaning),
-        cmocka_unit_test(weighs_what_is_sure), cmocka_unit_test(shows_only_what_may_be_seen),
-        cmocka_unit_test(a_list_may_change),   cmocka_unit_test(finds_among_thousands),
+        cmocka_unit_test(splits_words),
+        cmocka_unit_test(finds_by_meaning),
+        cmocka_unit_test(weighs_what_is_sure),
+        cmocka_unit_test(keeps_exact_matches),
+        cmocka_unit_test(shows_only_what_may_be_seen),
+        cmocka_unit_test(a_list_may_change),
+        cmocka_unit_test(finds_among_thousands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

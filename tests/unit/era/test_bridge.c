@@ -1,4 +1,4 @@
-/* A client of one era and a server of the other: what is said to each, and in whose words. */
+/* A client of one era and a server of the other: what each of them gets, and in which era's form. */
 #include "harness.h"
 
 static struct harness *h;

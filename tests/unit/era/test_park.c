@@ -95,7 +95,7 @@ static void test_parked_request_expires_and_the_server_is_told(void **state) {
     harness_advance(h, PARK_MS + 1000);
     assert_has(
         fake_take(server, "notifications/cancelled")->text,
-        arena_printf(&h->arena, "'requestId':%llu,'reason':'nobody answered'", (unsigned long long)m->id)
+        arena_printf(&h->arena, "'requestId':%llu,'reason':'no answer in time'", (unsigned long long)m->id)
             .ptr);
     assert_has(fake_text(come_back(kept, CALL, ACCEPT)), "this requestState has expired");
     assert_int_equal(fake_count(server, "tools/call"), 1);
@@ -135,7 +135,7 @@ static void test_state_is_used_once(void **state) {
     const char *kept;
     parked(&kept);
     struct fake_reply *r = come_back(kept, CALL, ACCEPT);
-    assert_has(fake_text(come_back(kept, CALL, ACCEPT)), "is over");
+    assert_has(fake_text(come_back(kept, CALL, ACCEPT)), "has ended");
     assert_false(r->over);
 }
 
@@ -145,7 +145,7 @@ static void test_parked_request_ends_with_its_server(void **state) {
     const char *kept;
     parked(&kept);
     fake_die(server, "server `files` ended");
-    assert_has(fake_text(come_back(kept, CALL, ACCEPT)), "is over");
+    assert_has(fake_text(come_back(kept, CALL, ACCEPT)), "has ended");
 }
 
 static void test_parked_request_ends_with_its_session(void **state) {

@@ -341,7 +341,7 @@ static void test_work(void **state) {
     uv_timer_t awake;
     uv_timer_init(&loop.uv, &awake);
     uv_timer_start(&awake, keep_alive, 60000, 0);
-    add_sums(&loop, &runs, &dones, 2000); /* more than may wait at once */
+    add_sums(&loop, &runs, &dones, 2000); /* more than may wait at the same time */
     io_loop_run(&loop);
     assert_int_equal(dones, 2000);
     add_sums(&loop, &runs, &dones, 10);

@@ -1,4 +1,4 @@
-/* Whose a bare name is, and texts that leave the gate and come back. */
+/* Which server a bare name belongs to, and texts that leave the gate and come back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Sessions that lead to many servers: whose a name is, lists that several answer, and servers that are
- * missing. */
+/* Sessions that lead to many servers: which server a name belongs to, lists that several answer, and servers
+ * that are missing. */
 #include "harness.h"
 
 #include "many/limits.h"

@@ -18,7 +18,7 @@ static json_t *shown(const struct code_face *face, const struct code_tool *tool,
     buf_init(&out, 1u << 20);
     struct emit e;
     emit_init(&e, &out);
-    code_tool_write(face, tool, modern, &e);
+    code_tool_write(face, tool, modern, false, &e);
     json_error_t fault;
     json_t *json = json_loadb(out.ptr, out.len, JSON_REJECT_DUPLICATES, &fault);
     if (!json)

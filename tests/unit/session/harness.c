@@ -100,7 +100,7 @@ struct fake_link {
     struct fake_server *server;
 };
 
-/* What a link has to tell its owner; never within a send. */
+/* Events of a link for its owner; never delivered within a send. */
 struct act {
     struct list node;
     struct link *link; /* NULL: it was closed meanwhile */
@@ -496,7 +496,7 @@ static bool is_modern(const struct fake_server *s) {
     return s->speaks == FAKE_MODERN || s->speaks == FAKE_MODERN_HTTP;
 }
 
-/* What every server does alike, so that tests speak of what they are about. */
+/* Behaviour that all servers share, so that each test states only what it checks. */
 static bool answers_itself(struct fake_server *s, struct fake_heard *m) {
     struct arena *a = &s->h->arena;
     if (s->by_hand || !m->id)

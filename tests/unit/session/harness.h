@@ -6,7 +6,7 @@
  *
  * Time stands still unless harness_advance() moves it: the wall clock, the steady clock and the loop's timers
  * together. Nothing happens on its own either: harness_settle() runs the gate until it has nothing to do, and
- * the functions below that speak for a client or a server do so, too.
+ * the functions below that act as a client or a server do so, too.
  *
  * In texts, ' stands for ", so that JSON is readable:
  *
@@ -59,7 +59,7 @@ struct harness {
     struct core core;
     char home[64];
     struct arena arena; /* texts and fakes of the test */
-    struct list acts;   /* what fake links have to tell, in order */
+    struct list acts;   /* events of fake links, in order */
     struct principal *local;
     struct privacy *privacy;
     struct fake_server *servers[FAKE_SERVERS_MAX];
@@ -85,7 +85,7 @@ struct policy *harness_load_policy(const char *text);
  *   outcome STATUS [TEXT]
  *   event NAME [TEXT] */
 const char *harness_log(struct harness *h);
-/* The id of the only approval that is pending, and deciding it as somebody at the command line. */
+/* The id of the only approval that is pending, and deciding it as a user at the command line. */
 struct slice harness_pending(struct harness *h);
 enum state_decide harness_decide(struct harness *h, struct slice id, bool approve);
 
@@ -100,7 +100,7 @@ struct fake_server {
     const char *tools;        /* the array that tools/list answers with */
     const char *capabilities; /* of initialize and server/discover */
     bool by_hand;             /* it answers nothing by itself: the test takes initialize and the like, too */
-    bool refuses_links;       /* a link that is opened goes down at once */
+    bool refuses_links;       /* a link that is opened goes down immediately */
     bool busy;                /* it takes no more for now */
     uint32_t opened;          /* links so far */
     struct link *link;        /* the newest, NULL when there is none */

@@ -98,11 +98,18 @@ static void test_hidden_tool_looks_like_one_that_does_not_exist(void **state) {
     (void)state;
     open_with(&(struct harness_config){
         .policy = "{'version':'1','default':'deny','hide':['wipe'],'tools':{'echo':{}}}"});
-    assert_has(fake_text(fake_call(agent, "1", "wipe", "{}")),
-               "'code':-32602,'message':'Unknown tool: wipe'");
-    const char *list = fake_text(fake_request(agent, "2", "tools/list", ""));
+    const char *hidden = fake_text(fake_call(agent, "1", "wipe", "{}")),
+               *missing = fake_text(fake_call(agent, "1", "none", "{}"));
+    assert_has(hidden, "[POLICY DENIED] Tool \\'wipe\\' is not permitted by policy");
+    assert_has(missing, "[POLICY DENIED] Tool \\'none\\' is not permitted by policy");
+    assert_string_equal(strstr(hidden, " is not"), strstr(missing, " is not"));
+    assert_has(harness_log(h), "decision tools/call wipe deny (hidden)"); /* the record says what it was */
+    const char *list = fake_text(fake_request(agent, "3", "tools/list", ""));
     assert_has(list, "'name':'echo'");
     assert_lacks(list, "wipe");
+    harness_policy(h, "{'version':'1','default':'allow','hide':['wipe'],'tools':{'echo':{}}}");
+    assert_has(fake_text(fake_call(agent, "4", "wipe", "{}")),
+               "'code':-32602,'message':'Unknown tool: wipe'");
 }
 
 static void test_a_denied_method_is_a_json_rpc_error(void **state) {
@@ -338,7 +345,7 @@ static void test_cancelled_call_is_not_answered_and_the_server_is_told(void **st
     assert_has(told,
                arena_printf(&h->arena, "'requestId':%llu,'reason':'enough'", (unsigned long long)m->id).ptr);
     assert_has(harness_log(h), "outcome cancelled");
-    fake_answer(m, "{'content':[]}"); /* nobody waits for it */
+    fake_answer(m, "{'content':[]}"); /* no call waits for it */
     assert_null(r->text);
 }
 
@@ -521,7 +528,7 @@ static void test_oversized_result_is_withheld_and_recorded(void **state) {
     memset(big, 'x', 300);
     fake_answer(fake_take(files, "tools/call"),
                 arena_printf(&h->arena, "{'content':[{'type':'text','text':'%s'}]}", big).ptr);
-    assert_has(fake_text(r), "the policy lets 200 pass");
+    assert_has(fake_text(r), "the policy allows 200");
     assert_lacks(fake_text(r), "xxxxx");
     assert_has(harness_log(h), "outcome result_too_large [The result has");
     struct fake_reply *small = fake_call(agent, "2", "echo", "{}");
@@ -542,7 +549,7 @@ static void test_call_under_way_keeps_the_policy_that_it_was_judged_by(void **st
     assert_has(fake_text(fake_call(agent, "2", "echo", "{}")), "POLICY DENIED");
     fake_answer(m, "{'content':[{'type':'text','text':'a text that makes this result longer than one hundred "
                    "bytes, which the policy of the call does not let pass'}]}");
-    assert_has(fake_text(old), "the policy lets 100 pass");
+    assert_has(fake_text(old), "the policy allows 100");
 }
 
 static void test_policy_swapped_while_the_record_is_written_does_not_stop_the_call(void **state) {

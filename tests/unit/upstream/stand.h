@@ -18,7 +18,7 @@ enum stand_mode {
     STAND_CLOSE,   /* up to the end of the connection */
     STAND_RAW,     /* `body` is all that is sent */
     STAND_SILENT,  /* the request is read, nothing is said */
-    STAND_HANG_UP, /* the connection is closed at once */
+    STAND_HANG_UP, /* the connection is closed immediately */
 };
 
 /* In body, `@` stands for the id of the request (of the last one that had an id, for a GET). */
@@ -32,7 +32,7 @@ struct stand_reply {
     const char *tail; /* raw bytes behind the response */
     bool early;       /* sent when the head is there; the request's body is never read */
     size_t chunk;
-    size_t split;     /* sent in two parts, the first this long; 0 for all at once */
+    size_t split;     /* sent in two parts, the first this long; 0 for one part */
     bool drip;        /* the second part goes byte by byte */
     bool hold_open;   /* of a chunked body: the last chunk is never sent */
     const char *push; /* goes as a chunk to the connection that is held open */

@@ -33,7 +33,7 @@ static void test_modern_is_asked_again(void **state) {
     assert_false(up_era_fresh(&server, false));
     up_era_note(&server, UP_YES, UP_UNKNOWN);
     assert_true(up_era_fresh(&server, false));
-    assert_false(up_era_fresh(&server, true)); /* whether it speaks the older one, too, nobody has asked */
+    assert_false(up_era_fresh(&server, true)); /* whether it also supports the legacy era is not known */
     up_era_note(&server, UP_YES, UP_NO);
     assert_true(up_era_fresh(&server, true));
     pass(UP_ERA_MODERN_MS - 1);

@@ -163,7 +163,7 @@ static void test_large(void **state) {
     stand_end();
 }
 
-/* While there is no connection, what is large is not there twice. */
+/* While there is no connection, a large message is not stored twice. */
 static void test_large_waits_in_place(void **state) {
     (void)state;
     struct stand_reply replies[] = {{.status = 200, .type = STAND_JSON, .body = STAND_RESULT("fine")}};
@@ -214,7 +214,7 @@ static void test_over_ceiling(void **state) {
         assert_int_equal(calls[i].failures, 1);
         assert_false(calls[i].retry);
     }
-    assert_true(stand_has(calls[0].why, "over the message ceiling"));
+    assert_true(stand_has(calls[0].why, "exceeds the message limit"));
     assert_true(stand_has(calls[2].why, "encoded"));
     assert_int_equal(stand.conns_made, 4);
     stand_end();
@@ -236,7 +236,7 @@ static void test_refusals(void **state) {
     assert_true(stand_has(
         calls[2].why, "redirect (HTTP 307) to https://elsewhere.example/mcp; redirects are not followed"));
     stand_say(3, "tools/list");
-    assert_true(stand_has(calls[3].why, "gave no response"));
+    assert_true(stand_has(calls[3].why, "sent no response"));
     for (size_t i = 0; i < 4; i++)
         assert_false(calls[i].retry);
     assert_int_equal(stand.conns_made, 1);

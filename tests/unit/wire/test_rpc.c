@@ -94,7 +94,7 @@ static const struct bad bads[] = {
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":[]}", RPC_INVALID_PARAMS, "1"},
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":null}", RPC_INVALID_PARAMS, "1"},
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"params\":\"{}\"}", RPC_INVALID_PARAMS, "1"},
-    /* more than one thing at once */
+    /* several faults in one message */
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"result\":{}}", RPC_INVALID_REQUEST, "1"},
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"error\":{}}", RPC_INVALID_REQUEST, "1"},
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"error\":{}}", RPC_INVALID_REQUEST, "1"},

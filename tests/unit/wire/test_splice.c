@@ -115,7 +115,7 @@ static void test_against_model(void **state) {
 
 /* ---- on JSON ---- */
 
-/* Many at once: beside what is there, not over it. */
+/* Many edits in one pass: they are inserted beside the text, not over it. */
 static void test_merge(void **state) {
     (void)state;
     start("[11,22,33,44]");

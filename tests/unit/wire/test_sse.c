@@ -169,7 +169,7 @@ static void test_byte_by_byte(void **state) {
     }
 }
 
-/* An event is told as soon as its empty line has begun: a CR may be all of it. */
+/* An event is delivered as soon as its empty line has begun: a CR may be all of it. */
 static void test_told_at_once(void **state) {
     (void)state;
     struct feed f;

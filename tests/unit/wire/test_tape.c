@@ -781,6 +781,33 @@ static void test_every_escape_in_long_strings(void **state) {
     tape_free(&t);
 }
 
+/* Long strings are decoded in wide steps: as one character after the other is, wherever the escape stands. */
+static void test_decoding_everywhere(void **state) {
+    (void)state;
+    static const char *const escapes[] = {"\\n",        "\\\\",           "\\/",     "\\u00e9",
+                                          "\\u20ac\\t", "\\ud83d\\ude00", "\\\"\\\""};
+    struct arena a;
+    struct tape t;
+    arena_init(&a);
+    tape_init(&t);
+    for (size_t len = 12; len < 100; len++)
+        for (size_t at = 0; at + 12 <= len; at++) {
+            const char *escape = escapes[(len + at) % ARRAY_LEN(escapes)];
+            char text[102], want[100];
+            memset(text, 'b', sizeof(text));
+            text[0] = text[len + 1] = '"';
+            memcpy(text + 1 + at, escape, strlen(escape));
+            assert_int_equal(tape_parse(&t, slice_of(text, len + 2), NULL), TAPE_OK);
+            size_t n = 0;
+            for (const char *p = text + 1; p < text + 1 + len;)
+                n += tape_unescape(&p, want + n);
+            struct slice got = tape_text(&t, 0, &a);
+            assert_true(slice_eq(got, slice_of(want, n)));
+        }
+    tape_free(&t);
+    arena_free(&a);
+}
+
 /* And of every kind of character and of what is none, among plain bytes and among characters. */
 static void test_every_sequence_in_long_strings(void **state) {
     (void)state;
@@ -865,6 +892,7 @@ int main(void) {
         cmocka_unit_test(test_utf8),
         cmocka_unit_test(test_every_byte_in_long_strings),
         cmocka_unit_test(test_every_escape_in_long_strings),
+        cmocka_unit_test(test_decoding_everywhere),
         cmocka_unit_test(test_every_sequence_in_long_strings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

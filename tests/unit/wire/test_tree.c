@@ -79,7 +79,7 @@ static const struct refusal yaml_refusals[] = {
     ROW("alias before its anchor", "a: *x\nb: &x 1\n", "there is no anchor `x` before this alias"),
     ROW("alias for a key", "a: &x 1\n*x : 1\n", "line 2, column 1: a key must be a string, not an alias"),
     ROW("alias inside of itself", "a: &x {b: [*x]}\n",
-        "line 1, column 12: this alias stands inside of what it stands for"),
+        "line 1, column 12: this alias is inside its own anchor"),
     ROW("aliases too deep",
         "a: &a [[[[[[[[[[]]]]]]]]]]\nb: &b [[[[[[[[[*a]]]]]]]]]\nc: [[[[[[[[[[[[[*b]]]]]]]]]]]]]\n",
         "nested deeper"),
@@ -87,7 +87,7 @@ static const struct refusal yaml_refusals[] = {
         "a: &a [1,2,3,4,5,6,7,8,9,10]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c "
         "[*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
         "d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\n",
-        "aliases stand for more than 100000 values"),
+        "aliases expand to more than 100000 values"),
     ROW("alias twice under one key", "a: &x {b: 1}\nc: {b: *x, b: *x}\n", "duplicate key `b`"),
     ROW("tag", "a: !!str 1\n", "line 1, column 4: tags are not supported"),
     ROW("bare tag", "a: ! 1\n", "tags are not supported"),
@@ -96,8 +96,8 @@ static const struct refusal yaml_refusals[] = {
     ROW("tag on a list", "a: !!set [1]\n", "tags are not supported"),
     ROW("tag on a key", "!!str a: 1\n", "tags are not supported"),
     ROW("merge of a scalar", "a: &x 1\n<<: *x\n",
-        "line 2, column 1: `<<` wants a map or a list of maps, but got: integer"),
-    ROW("merge of a list of scalars", "<<: [{a: 1}, b]\n", "but got: string"),
+        "line 2, column 1: `<<` needs a map or a list of maps, got integer"),
+    ROW("merge of a list of scalars", "<<: [{a: 1}, b]\n", "got string"),
     ROW("merge twice", "<<: {a: 1}\n<<: {b: 2}\n", "duplicate key `<<`"),
     ROW("leading zero", "a: 0755\n", "line 1, column 4: `0755`: put it in quotes, or write a number without"),
     ROW("sign and leading zero", "a: -00\n", "without leading zeros"),

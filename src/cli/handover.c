@@ -1,0 +1,56 @@
+/* What a new program checks before it takes over from a running gate (supervisor.h): that it can read the
+ * policies and the stores as they are now. Settings and the format of the home are checked by then. */
+#include "cli/handover.h"
+
+#include "cli/policy_file.h"
+#include "state/grants.h"
+#include "state/state.h"
+
+static int check_policy(const char *path, struct err *err) {
+    cleanup_problems struct policy_problems problems;
+    cleanup_policy struct policy *policy = NULL;
+    policy_problems_init(&problems);
+    if (!path || cli_policy_load(path, &policy, &problems) == 0)
+        return 0;
+    cli_policy_fault(path, &problems, err);
+    return -1;
+}
+
+static int check_policies(const struct gate_config *config, const struct settings *s, struct err *err) {
+    if (check_policy(config->policy_path, err) < 0 || check_policy(s->policy, err) < 0 ||
+        check_policy(s->code.policy, err) < 0)
+        return -1;
+    for (size_t i = 0; i < s->auth.rule_count; i++)
+        if (check_policy(s->auth.rules[i].policy, err) < 0)
+            return -1;
+    for (size_t i = 0; i < s->server_count; i++)
+        if (!s->servers[i].disabled && check_policy(s->servers[i].policy, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* A store on the network is not asked: it may be down for a moment, and a gate waits for it. */
+static int check_stores(const struct gate_config *config, struct err *err) {
+    struct state_grants *grants = NULL;
+    struct state_store *counters = NULL;
+    struct state_dsn dsn;
+    if (state_grants_open(config->home, true, &grants, err) < 0)
+        return err_wrap(err, "grants");
+    state_grants_close(grants);
+    if (state_dsn_parse(config->state_dsn, &dsn, err) < 0)
+        return -1;
+    if (dsn.backend != STATE_SQLITE)
+        return 0;
+    const struct state_config look = {.dsn = config->state_dsn,
+                                      .dir = config->state_dir,
+                                      .prefix = config->state_prefix,
+                                      .look_only = true};
+    if (state_open(&look, &counters, err) < 0)
+        return err_wrap(err, "counters");
+    state_close(counters);
+    return 0;
+}
+
+int cli_handover_check(const struct gate_config *config, const struct settings *s, struct err *err) {
+    return check_policies(config, s, err) < 0 || check_stores(config, err) < 0 ? -1 : 0;
+}
