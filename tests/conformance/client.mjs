@@ -1,11 +1,11 @@
 // The client that the conformance suite drives: client.mjs URL
 //
-//   CLIENT_SDK   v1 or v2 (default)      which SDK speaks
+//   CLIENT_SDK   v1 or v2 (default)      which SDK is used
 //   CLIENT_ERA   legacy or modern        default: the era of the revision under test
 //   CLIENT_VIA   gate or direct          with gate, one is put between client and suite
 //
 // The suite names the scenario in MCP_CONFORMANCE_SCENARIO and judges what arrives at its own
-// server; whoever wants to know whether a client leg passed asks the suite, not this program.
+// server; the suite, not this program, decides whether a client leg passed.
 import { load } from '../npm/load.mjs';
 import { startGate } from '../lib/gate.mjs';
 import { MODERN } from '../lib/rpc.mjs';
@@ -15,7 +15,7 @@ const context = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? '{}');
 const sdk = process.env.CLIENT_SDK ?? 'v2';
 const era = process.env.CLIENT_ERA ?? (process.env.MCP_CONFORMANCE_PROTOCOL_VERSION === MODERN ? 'modern' : 'legacy');
 
-// Ends before the suite's patience does: killed from outside, it would leave its gate behind.
+// Ends before the suite's time-out: killed from outside, it would leave its gate behind.
 setTimeout(() => { console.error('out of time'); process.exit(1); }, Number(process.env.CLIENT_TIMEOUT_MS ?? 110_000)).unref();
 
 const info = { name: 'sallyport-conformance-client', version: '1.0.0' };

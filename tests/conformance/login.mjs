@@ -1,6 +1,6 @@
 // The client that the suite's authorization scenarios drive: login.mjs URL
 //
-// A gate with that server behind it and an ordinary client in front. Whenever the gate says that the server wants a login it names a
+// A gate with that server behind it and an ordinary client in front. Whenever the gate says that the server requires a login it names a
 // command; this program does what a person would: runs that command, opens what it prints, and tries again.
 import { load } from '../npm/load.mjs';
 import { startGate } from '../lib/gate.mjs';

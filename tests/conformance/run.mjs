@@ -161,7 +161,7 @@ for (const name of wanted.filter((leg) => leg in LEGS)) {
       });
     }
 
-    test('the surface is the fixture\'s own', async () => {
+    test('tools, resources and prompts are those of the fixture', async () => {
       const seen = await surface(gate.url);
       for (const key of Object.keys(seen)) assert.deepEqual(seen[key], direct.surface[key], `${key} clients see something else`);
     });
@@ -221,7 +221,7 @@ if (wanted.includes('code')) {
 
 /* ---- client legs: the gate's upstream face ---- */
 
-// In 'client' both ends speak the same era. In 'cross' they do not, so that everything the suite
+// In 'client' both ends use the same era. In 'cross' they do not, so that everything the suite
 // looks for must be the gate's own making. 'client-direct' is the client without a gate.
 const CLIENT_LEGS = {
   client: { title: 'same era', env: () => ({ CLIENT_VIA: 'gate' }) },

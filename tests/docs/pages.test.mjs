@@ -10,7 +10,8 @@ import { freePort, node, packages, root, sallyport, tempDir } from '../lib/index
 
 const docs = path.join(root, 'docs');
 const folder = (name) => readdirSync(path.join(docs, name)).filter((file) => file.endsWith('.md') && file !== 'index.md').map((file) => `${name}/${file}`);
-const pages = ['tutorial.md', 'get-started.md', ...folder('recipes'), ...folder('migrate')];
+const pages = ['tutorial.md', 'get-started.md', 'operate/identity-provider.md', 'operate/tls.md', 'operate/reverse-proxy.md', 'operate/kubernetes.md', 'security/self-approval.md', 'security/evidence.md', ...folder('recipes'), ...folder('migrate')];
+const GENERATED = folder('reference'); // made and checked by scripts/reference
 
 function blocksOf(text) {
   const found = [...text.matchAll(/^(?:<!-- test: (.*?) -->\n)?```(\w+)([^\n]*)\n([\s\S]*?)^```$/gm)];
@@ -27,6 +28,7 @@ function bench(dir) {
   mkdirSync(bin);
   symlinkSync(sallyport, path.join(bin, 'sallyport'));
   symlinkSync(node, path.join(bin, 'node'));
+  symlinkSync(path.join(root, 'tests/npm/node_modules'), path.join(dir, 'node_modules'));
   writeFileSync(path.join(bin, 'npx'), `#!/bin/sh
 while [ "$1" = -y ]; do shift; done
 package=$1; shift
@@ -62,8 +64,8 @@ function holds(expected, printed, where) {
 describe('pages that can be run', { concurrency: 2 }, () => {
   for (const page of pages) {
     test(page, async () => {
-      // Pages say 8640; pages that run beside each other need a port each.
-      const blocks = blocksOf(readFileSync(path.join(docs, page), 'utf8').replaceAll('8640', await freePort()));
+      // Pages say 8640 and 8641; pages that run beside each other need ports of their own.
+      const blocks = blocksOf(readFileSync(path.join(docs, page), 'utf8').replaceAll('8640', await freePort()).replaceAll('8641', await freePort()));
       assert.ok(blocks.some((block) => block.kind === 'sh'), 'the page shows no command');
       const dir = tempDir('page');
       const run = spawnSync('bash', ['-c', script(blocks)], { cwd: dir, env: bench(dir), encoding: 'utf8', timeout: 120_000 });
@@ -85,4 +87,10 @@ describe('pages that can be run', { concurrency: 2 }, () => {
       }
     });
   }
+});
+
+test('every command of the other pages says why it is not run', () => {
+  const others = readdirSync(docs, { recursive: true }).filter((name) => name.endsWith('.md') && !pages.includes(name) && !GENERATED.includes(name));
+  const silent = others.flatMap((name) => blocksOf(readFileSync(path.join(docs, name), 'utf8')).filter(({ kind, skip }) => kind === 'sh' && !skip).map(({ line }) => `docs/${name}:${line}`));
+  assert.deepEqual(silent, [], 'add it to the pages that are run, or a comment <!-- test: skip WHY -->');
 });

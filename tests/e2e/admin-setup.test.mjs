@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { callTool, cli, consoleWorld, request, sallyport, start, tempDir, TOOLS, within } from '../lib/index.mjs';
 
-test('a server that the gate would not take is refused and not written; values of env and headers are not shown', async (t) => {
+test('an invalid server entry is refused and not written; values of env and headers are not shown', async (t) => {
   const world = await consoleWorld(t);
   const yaml = () => readFileSync(world.paths.settings, 'utf8');
   const before = yaml();
@@ -29,7 +29,31 @@ test('a server that the gate would not take is refused and not written; values o
   assert.ok(!yaml().includes('kept-secret'));
 });
 
-test('a definition that changed is held back, compared, accepted', async (t) => {
+test('lists come in pages: limit, and the cursor of the next one in the head of the answer', async (t) => {
+  const world = await consoleWorld(t);
+  const pages = async (path, limit) => {
+    const all = [];
+    for (let cursor; ;) {
+      const answer = await world.api('GET', `${path}?limit=${limit}${cursor ? `&cursor=${cursor}` : ''}`);
+      assert.equal(answer.status, 200, answer.text);
+      assert.ok(answer.json.length <= limit);
+      all.push(...answer.json);
+      if (!(cursor = answer.headers['sallyport-cursor'])) return all;
+    }
+  };
+  const agents = await Promise.all(Array.from({ length: 5 }, () => world.agent()));
+  assert.equal(agents.length, 5);
+  for (const scope of ['shop', 'a', 'b']) await world.api('POST', 'stops', { body: { scope: 'server', name: scope } });
+  for (const [path, least] of [['grants', 5], ['sessions', 5], ['stops', 1], ['catalogue', 1001], ['calls', 0]]) {
+    const all = await pages(path, path === 'catalogue' ? 400 : 2);
+    assert.ok(all.length >= least, `${path}: ${all.length}`);
+    if (path !== 'sessions') assert.equal(new Set(all.map((one) => JSON.stringify(one))).size, all.length, path);
+    if (path !== 'catalogue') assert.equal(all.length, (await world.api('GET', path)).json.length, path);
+    for (const bad of ['limit=0', 'limit=x', 'limit=1001', 'cursor=*', 'cursor=bm9uZQ']) assert.equal((await world.api('GET', `${path}?${bad}`)).status, 400, `${path} ${bad}`);
+  }
+});
+
+test('a changed definition is held, shown with its difference, and can be accepted', async (t) => {
   const tools = structuredClone(TOOLS);
   const lock = join(tempDir(), 'sallyport.lock');
   const world = await consoleWorld(t, { tools, settings: `pins: {lock: ${lock}}\n` });
@@ -51,7 +75,7 @@ test('a definition that changed is held back, compared, accepted', async (t) => 
   assert.deepEqual([event.identity, event.server], ['grant:manager', 'shop']);
 });
 
-test('Slack gets a message with a link, in which an agent\'s text is no markup', async (t) => {
+test('Slack gets a message with a link; text of the agent in it is escaped', async (t) => {
   let told;
   const message = new Promise((done) => { told = done; });
   const slack = createServer((asked, answer) => { let text = ''; asked.on('data', (chunk) => { text += chunk; }); asked.on('end', () => { told(JSON.parse(text)); answer.end('ok'); }); });
@@ -63,7 +87,7 @@ test('Slack gets a message with a link, in which an agent\'s text is no markup',
   assert.ok(text.includes(`${world.origin}/ui/approvals/${error.data.approval_id}|Decide>`) && text.includes('&lt;!channel&gt;') && !text.includes('<!channel>') && !text.includes('<https://evil'), text);
 });
 
-test('sallyport ui serves a console over the home where no gate listens: without a terminal it can only look', async (t) => {
+test('sallyport ui serves a console for a home without a listening gate; without a terminal it is read-only', async (t) => {
   const env = { SALLYPORT_HOME: join(tempDir(), 'home') };
   await cli(['grants', 'create', 'somebody'], { env });
   const child = start(sallyport, ['ui', '--print'], { env });

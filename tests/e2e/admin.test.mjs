@@ -1,5 +1,5 @@
 // The admin API and /metrics (docs/admin.md): who may ask what, what the OpenAPI document says and what is there, approvals by role, by
-// callback, and by nobody who asked for them himself.
+// callback, and never by the requester.
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -48,7 +48,7 @@ const FILED = ['createServer', 'updateServer', 'deleteServer', 'getServerSetting
 const ROLES = { agent: null, boss: 'admin', approver: 'approver', viewer: 'viewer', manager: 'policy-manager' };
 
 describe('the admin API', { concurrency: 3 }, () => {
-  test('the document describes exactly what is there, and every answer is as it says', async (t) => {
+  test('the OpenAPI document lists every operation, and every answer matches its schema', async (t) => {
     const { api, peer } = await world(t, { roles: ROLES });
     const agent = await peer('agent');
     await agent.exchange('tools/list');
@@ -92,10 +92,10 @@ describe('the admin API', { concurrency: 3 }, () => {
     const paths = Object.entries(doc.paths).sort(([one], [other]) => other.startsWith('/api/v1/approvals') - one.startsWith('/api/v1/approvals'));
     for (const [path, operations] of paths) {
       for (const [method, operation] of Object.entries(operations)) {
-        if (['approvalCallback', 'streamAudit', 'deny', 'expire', 'signInByLink', 'cancelCall', ...FILED].includes(operation.operationId)) continue; // below, and in console.test
+        if (['approvalCallback', 'streamAudit', 'deny', 'expire', 'signInByLink', 'beginSignIn', 'finishSignIn', 'getJob', 'cancelCall', ...FILED].includes(operation.operationId)) continue; // below, in console.test and in console-oidc.test
         if (operation.operationId === 'surveyServer') await asBoss('GET', 'servers/upstream/tools'); // it was restarted
         if (operation.operationId === 'resume') fill.stops = { '{id}': (await asBoss('GET', 'stops'))[0].id };
-        const target = path.replace(/\{\w+\}/g, (part) => fill[path.split('/')[3]][part]) + (operation.operationId === 'getCatalogueServer' ? `?name=${encodeURIComponent((await asBoss('GET', 'catalogue'))[0].name)}` : '');
+        const target = path.replace(/\{\w+\}/g, (part) => fill[path.split('/')[3]][part]) + (['getCatalogueServer', 'getCataloguePage'].includes(operation.operationId) ? `?name=${encodeURIComponent((await asBoss('GET', 'catalogue'))[0].name)}` : '');
         const schema = operation.requestBody?.content['application/json'].schema.$ref.split('/').at(-1);
         const answer = await api(method.toUpperCase(), target, { as: 'boss', body: bodies[schema], headers: method === 'put' ? { 'If-Match': '*' } : {} });
         const expected = Object.keys(operation.responses)[0];
@@ -144,7 +144,7 @@ describe('the admin API', { concurrency: 3 }, () => {
       'queryAudit', 'streamAudit', 'listSessions', 'listJobs', 'getStatus', 'savePolicy', 'revertPolicy', 'stop', 'resume', 'getOverview', 'callTool']) assert.ok(ids.has(id), id);
   });
 
-  test('nobody without a token, and each role what the document says', async (t) => {
+  test('requests without a token are refused, and each role can do what the document says', async (t) => {
     const { api } = await world(t, { roles: ROLES });
     const { json: doc } = await api('GET', '/api/v1/openapi.json', { as: 'boss' });
     const names = { viewer: 'viewer', approver: 'approver', manager: 'policy-manager', boss: 'admin', agent: null };
@@ -165,7 +165,7 @@ describe('the admin API', { concurrency: 3 }, () => {
     }
   });
 
-  test('an open gate can be looked at, not administered', async (t) => {
+  test('a gate without authentication is read-only at the admin API', async (t) => {
     const { api, peer } = await world(t);
     const { error } = await pay(await peer());
     assert.equal((await api('GET', '/api/v1/approvals')).json[0].id, error.data.approval_id);
@@ -178,7 +178,7 @@ describe('the admin API', { concurrency: 3 }, () => {
     assert.equal((await api('GET', '/metrics', { headers: { Host: 'evil.example' } })).status, 403);
   });
 
-  test('grants: made here, good at once, rotated here, revoked here, gone at once', async (t) => {
+  test('grants created, rotated and revoked over the API take effect immediately', async (t) => {
     const { api, peer, tokens } = await world(t, { roles: { boss: 'admin' } });
     const made = await api('POST', '/api/v1/grants', { as: 'boss', body: { name: 'new', label: 'of a test', servers: ['up*'], expires_in_seconds: 600 } });
     assert.equal(made.status, 201);
@@ -203,7 +203,7 @@ describe('the admin API', { concurrency: 3 }, () => {
     }
   });
 
-  test('a policy on trial: nothing is called, nothing counted', async (t) => {
+  test('a dry run of a policy calls no server and counts nothing', async (t) => {
     const { api, calls } = await world(t, { roles: { manager: 'policy-manager' } });
     const steps = [{ call: { name: 'pay', arguments: {} } }, { call: { name: 'gone', arguments: {} } }, { call: { name: 'echo', arguments: {} } }];
     const { json } = await api('POST', '/api/v1/policies/dry-run', { as: 'manager', body: { id: 7, policy: POLICY, steps } });
@@ -216,7 +216,7 @@ describe('the admin API', { concurrency: 3 }, () => {
     assert.equal((await api('POST', '/api/v1/policies/validate', { as: 'manager', body: '{}', headers: { 'Content-Type': 'text/plain' } })).status, 415);
   });
 
-  test('the log: asked, and followed as it grows', async (t) => {
+  test('the audit log can be queried and followed', async (t) => {
     const { api, peer, origin, tokens } = await world(t, { roles: { agent: null, viewer: 'viewer' } });
     const agent = await peer('agent');
     await agent.exchange('tools/call', { name: 'gone', arguments: {} });
@@ -233,14 +233,14 @@ describe('the admin API', { concurrency: 3 }, () => {
 });
 
 describe('approvals at the API', { concurrency: 3 }, () => {
-  test('an approver decides; who asked cannot, nor can others', async (t) => {
+  test('only an approver can decide; neither the requester nor another role can', async (t) => {
     const { api, peer, calls } = await world(t, { roles: { ...ROLES, both: 'approver' } });
     const agent = await peer('agent');
     const { approval_id: id } = (await pay(agent)).error.data;
     for (const as of ['agent', 'viewer', 'manager']) assert.equal((await api('POST', `/api/v1/approvals/${id}/approve`, { as })).status, 403, as);
     const own = (await pay(await peer('both'), 9)).error.data.approval_id;
     const self = await api('POST', `/api/v1/approvals/${own}/approve`, { as: 'both' });
-    assert.deepEqual([self.status, /somebody else/.test(self.json.error)], [403, true]);
+    assert.deepEqual([self.status, /another person/.test(self.json.error)], [403, true]);
     const done = await api('POST', `/api/v1/approvals/${id}/approve`, { as: 'approver', body: { note: 'ok' } });
     assert.deepEqual([done.status, done.json.status, done.json.decided_by, done.json.note], [200, 'approved', 'grant:approver', 'ok']);
     assert.equal((await api('POST', `/api/v1/approvals/${id}/approve`, { as: 'approver' })).status, 409);
@@ -252,7 +252,7 @@ describe('approvals at the API', { concurrency: 3 }, () => {
     assert.deepEqual(events, ['approval_requested grant:agent', 'approval_requested grant:both', 'approval_approved grant:approver', 'approval_used grant:agent']);
   });
 
-  test('an approval of one agent is none of another', async (t) => {
+  test('an approval for one agent is not valid for another', async (t) => {
     const { api, peer, calls } = await world(t, { roles: { one: null, other: null, approver: 'approver' } });
     const { approval_id: id } = (await pay(await peer('one'))).error.data;
     await api('POST', `/api/v1/approvals/${id}/approve`, { as: 'approver' });
@@ -260,7 +260,7 @@ describe('approvals at the API', { concurrency: 3 }, () => {
     assert.deepEqual(calls, []);
   });
 
-  test('a call that is held goes on at once', async (t) => {
+  test('a held call continues immediately after its approval', async (t) => {
     const { api, peer } = await world(t, { roles: { agent: null, approver: 'approver' }, args: ['--approvals', 'hold'] });
     const agent = await peer('agent');
     const answer = agent.exchange('tools/call', { name: 'pay', arguments: {}, _meta: { progressToken: 1 } });
@@ -295,7 +295,7 @@ describe('by webhook and callback', { concurrency: 3 }, () => {
     return { ...w, hook, hooks, told, back, args };
   }
 
-  test('told, signed, answered, used; a second answer changes nothing', async (t) => {
+  test('a signed webhook is sent, its callback approves one call, and a second callback changes nothing', async (t) => {
     const { peer, told, back, calls, api } = await hooked(t);
     const agent = await peer();
     const { approval_id: id } = (await pay(agent)).error.data;
@@ -313,7 +313,7 @@ describe('by webhook and callback', { concurrency: 3 }, () => {
     assert.equal((await api('GET', `/api/v1/approvals/${id}`)).json.status, 'used');
   });
 
-  test('forged, tampered with, old, unsigned, by the requester: refused', async (t) => {
+  test('a callback that is forged, modified, expired, unsigned or by the requester is refused', async (t) => {
     const { peer, told, back, calls, api } = await hooked(t);
     const agent = await peer();
     const { approval_id: id } = (await pay(agent)).error.data;
@@ -331,7 +331,7 @@ describe('by webhook and callback', { concurrency: 3 }, () => {
     assert.deepEqual(calls, []);
   });
 
-  test('a receiver that fails is told again', async (t) => {
+  test('a webhook is sent again after a failure of the receiver', async (t) => {
     const { peer, told, hooks } = await hooked(t, (n, reply) => {
       if (n === 1) { reply.drop(); return 'again'; }
       if (n === 2) { reply.status(500); return 'again'; }
@@ -343,7 +343,7 @@ describe('by webhook and callback', { concurrency: 3 }, () => {
     assert.equal(new Set(hooks.map(({ json }) => json.approval.id)).size, 1);
   });
 
-  test('what a gate could not deliver before it was killed, the next one delivers', async (t) => {
+  test('a webhook that a killed gate did not deliver is delivered by the next gate', async (t) => {
     let down = true;
     const { peer, gate, told, hooks, args, env, server } = await hooked(t, (n, reply) => { reply.status(down ? 503 : 204); return down ? 'again' : 'told'; });
     const { approval_id: id } = (await pay(await peer())).error.data;
@@ -358,7 +358,7 @@ describe('by webhook and callback', { concurrency: 3 }, () => {
     assert.equal(again.error.data.approval_id, id, 'the same call still waits for the same answer');
   });
 
-  test('without a secret nobody can call back', async (t) => {
+  test('without a secret every callback is refused', async (t) => {
     const { api } = await world(t);
     const body = JSON.stringify({ approval_id: 'ap_x', decision: 'approve', by: 'x' });
     assert.equal((await api('POST', '/api/v1/approvals/callback', { body, headers: sign(body, { secret: '' }) })).status, 401);

@@ -1,10 +1,10 @@
-// Calls that wait for a person (docs/approvals.md): tried again, held, or asked at the client; decided from the command line; bound to
-// exactly one call, good for one execution, over after a while, and remembered whatever happens to the gate.
+// Calls that wait for a person (docs/approvals.md): retried, held, or elicited at the client; decided from the command line; bound to
+// exactly one call, valid for one execution, limited in time, and kept when the gate restarts.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { approve, asApprover, cli, connect, gateCommand, legacyServer, peerFor, policyFile, startGate, startUpstream, tempDir, use } from '../lib/index.mjs';
+import { approve, asApprover, callTool, cli, connect, consoleWorld, gateCommand, legacyServer, peerFor, policyFile, startGate, startUpstream, tempDir, use } from '../lib/index.mjs';
 
 const FRONTS = ['stdio', 'http', 'sse', 'modern-http'];
 const text = (value) => ({ content: [{ type: 'text', text: value }] });
@@ -29,7 +29,7 @@ async function world(t, { front = 'http', policy = asking(), tools = [payTool()]
     const done = await cli(['approvals', ...line, ...factor, '--json'], { env });
     return { code: done.code, stderr: done.stderr, json: done.stdout && JSON.parse(done.stdout) };
   };
-  // As things happened: of two processes, each writes when it comes to it.
+  // In order of time: two processes write their records independently.
   const audit = async () => (await cli(['audit', 'query', '--json', '--limit', '0'], { env: { SALLYPORT_HOME: home } })).stdout.trim().split('\n').map((line) => JSON.parse(line)).sort((a, b) => (a.time < b.time ? -1 : 1));
   return { ...(await start()), start, server, state, calls, policyPath, home, approvals, audit };
 }
@@ -37,9 +37,22 @@ async function world(t, { front = 'http', policy = asking(), tools = [payTool()]
 const pay = (peer, args = { amount: 5 }, more = {}) => peer.exchange('tools/call', { name: 'pay', arguments: args, ...more }).then(({ json }) => json);
 const denial = ({ result }) => result?._meta?.['sallyport/denial'] && result.content[0].text;
 
+test('--audit-hash needed: calls that wait for a person are hashed and bound to their arguments, others are not', async (t) => {
+  const { peer, calls, approvals, audit } = await world(t, { args: ['--audit-hash', 'needed'], tools: [payTool(), { ...payTool(), name: 'look' }] });
+  await peer.exchange('tools/call', { name: 'look', arguments: { amount: 1 } });
+  const { approval_id: id } = (await pay(peer)).error.data;
+  assert.equal((await approvals('approve', id)).code, 0);
+  assert.notEqual((await pay(peer, { amount: 6 })).error.data.approval_id, id, 'other arguments are another call');
+  assert.equal((await pay(peer)).result.content[0].text, 'paid 5');
+  assert.deepEqual(calls.map(({ name }) => name), ['look', 'pay']);
+  const decisions = (await audit()).filter(({ kind, tool }) => kind === 'decision' && tool);
+  for (const { tool, args_hash: hash } of decisions) assert.match(hash ?? '', tool === 'pay' ? /^[0-9a-f]{64}$/ : /^$/);
+  assert.deepEqual([...new Set(decisions.map(({ tool }) => tool))].sort(), ['look', 'pay']);
+});
+
 for (const front of FRONTS) {
-  describe(`tried again, ${front}`, { concurrency: 2 }, () => {
-    test('-32003 says how to go on; approved, the same call passes once and no other does', async (t) => {
+  describe(`approval by retry, ${front}`, { concurrency: 2 }, () => {
+    test('-32003 says how to continue; after approval the same call passes once and no other call passes', async (t) => {
       const { peer, calls, approvals, audit } = await world(t, { front });
       const first = (await pay(peer)).error;
       assert.equal(first.code, -32003);
@@ -72,7 +85,7 @@ for (const front of FRONTS) {
       assert.ok(made.at(-1).text.startsWith('approved by grant:the-approver'), made.at(-1).text);
     });
 
-    test('denied: the agent reads why, until the request is over', async (t) => {
+    test('a denied request returns the reason to the agent until it expires', async (t) => {
       const { peer, calls, approvals } = await world(t, { front });
       const { approval_id: id } = (await pay(peer)).error.data;
       assert.equal((await approvals('deny', id, '--note', 'too much')).json.status, 'denied');
@@ -85,7 +98,7 @@ for (const front of FRONTS) {
 }
 
 describe('what an approval is bound to', { concurrency: 3 }, () => {
-  test('not to the spelling of the arguments, but to everything in them', async (t) => {
+  test('to all values of the arguments, not to their spelling', async (t) => {
     const { peer, calls, approvals } = await world(t);
     const send = async (raw) => {
       const id = `x${Math.random()}`;
@@ -101,7 +114,7 @@ describe('what an approval is bound to', { concurrency: 3 }, () => {
     assert.equal(calls.length, 1);
   });
 
-  test('another policy, another definition of the tool: asked anew', async (t) => {
+  test('another policy or another definition of the tool needs a new approval', async (t) => {
     const { gate, peer, state, calls, approvals, policyPath } = await world(t);
     const first = (await pay(peer)).error.data.approval_id;
     await approvals('approve', first);
@@ -119,7 +132,7 @@ describe('what an approval is bound to', { concurrency: 3 }, () => {
     assert.equal(calls.length, 1);
   });
 
-  test('what can no longer match is refused when a person decides', async (t) => {
+  test('a decision on a request that can no longer match is refused', async (t) => {
     const { gate, peer, state, calls, approvals, policyPath } = await world(t);
     const [pending, approved] = [(await pay(peer)).error.data.approval_id, (await pay(peer, { amount: 6 })).error.data.approval_id];
     assert.equal((await approvals('approve', approved)).code, 0);
@@ -139,7 +152,32 @@ describe('what an approval is bound to', { concurrency: 3 }, () => {
     assert.equal(calls.length, 1);
   });
 
-  test('a call that waits is judged by the policy of the moment it goes on', async (t) => {
+  test('a request from before a restart with another policy is shown as stale and refused, by command line and API', async (t) => {
+    const policy = (note) => `version: "1"\ndefault: allow\ndescription: ${note}\ntools: {refund: {approve_if: [{conditions: [], on_pending: Ask finance}]}}\n`;
+    const tools = [{ name: 'refund', description: 'Refunds', inputSchema: { type: 'object' } }];
+    const world = await consoleWorld(t, { policy: policy('one'), tools });
+    const { approval_id: id } = (await callTool(await world.agent(), 'refund')).error.data;
+    await world.gate.stop();
+    writeFileSync(world.paths.policy, policy('two'));
+    world.gate = await world.open();
+    world.origin = world.gate.origin;
+    const line = (...args) => cli(['approvals', ...args], { env: world.env });
+    const [listed] = (await world.api('GET', 'approvals')).json;
+    assert.deepEqual([listed.id, listed.status, listed.stale], [id, 'pending', 'The policy has changed since.']);
+    const refused = await world.api('POST', `approvals/${id}/approve`, { as: 'approver' });
+    assert.deepEqual([refused.status, refused.json.error], [409, 'stale: The policy has changed since. An approval would have no effect; the agent must ask again']);
+    assert.match((await line('list')).stdout, /stale/);
+    assert.equal(JSON.parse((await line('show', id, '--json')).stdout).stale, 'The policy has changed since.');
+    const late = await line('approve', id, ...(await asApprover(world.env)));
+    assert.deepEqual([late.code, /is stale: the policy has changed since, so an approval would have no effect; the agent must ask again/.test(late.stderr)], [1, true], late.stderr);
+    assert.equal((await world.api('POST', `approvals/${id}/deny`, { as: 'approver' })).status, 200, 'denying it is possible');
+    const peer = await world.agent(), { approval_id: fresh } = (await callTool(peer, 'refund')).error.data;
+    assert.equal((await world.api('POST', `approvals/${fresh}/approve`, { as: 'approver' })).status, 200);
+    assert.equal((await callTool(peer, 'refund')).result.content[0].text, 'refund done');
+    assert.equal(world.calls.length, 1);
+  });
+
+  test('a waiting call is judged by the policy in force when it continues', async (t) => {
     const { gate, peer, calls, policyPath, approvals } = await world(t, { args: ['--approvals', 'hold'] });
     const waiting = pay(peer);
     let list;
@@ -174,7 +212,7 @@ describe('what an approval is bound to', { concurrency: 3 }, () => {
     assert.equal(calls.length, 1);
   });
 
-  test('other methods wait, too', async (t) => {
+  test('methods other than tools/call can need approval, too', async (t) => {
     const policy = { version: '1', default: 'allow', methods: { 'resources/read': { approve_if: [{ conditions: [{ path: 'params.uri', op: 'contains', value: 'secret' }] }] } } };
     const reads = [];
     const server = use(t, await startUpstream(legacyServer({ methods: { 'resources/read': ({ uri }) => { reads.push(uri); return { contents: [] }; } } })));
@@ -191,7 +229,7 @@ describe('what an approval is bound to', { concurrency: 3 }, () => {
   });
 });
 
-describe('time and death', { concurrency: 3 }, () => {
+describe('expiry and restarts', { concurrency: 3 }, () => {
   test('a restart, and a kill -9, between question, decision and use lose nothing', async (t) => {
     const w = await world(t);
     const { approval_id: id } = (await pay(w.peer)).error.data;
@@ -211,7 +249,7 @@ describe('time and death', { concurrency: 3 }, () => {
     assert.equal((await cli(['audit', 'verify'], { env: { SALLYPORT_HOME: w.home } })).code, 0);
   });
 
-  test('what is ended by hand does not pass, approved or not', async (t) => {
+  test('a request that is expired by hand does not pass, approved or not', async (t) => {
     const { peer, calls, approvals } = await world(t);
     const { approval_id: id } = (await pay(peer)).error.data;
     await approvals('approve', id);
@@ -221,7 +259,7 @@ describe('time and death', { concurrency: 3 }, () => {
     assert.equal((await approvals('approve', id)).code, 1);
   });
 
-  test('an approval that comes too late is none', async (t) => {
+  test('an approval after the time-out is refused', async (t) => {
     const { peer, calls, approvals, audit } = await world(t, { policy: asking({ timeout: '1ms' }) });
     const { approval_id: id } = (await pay(peer)).error.data;
     const late = await approvals('approve', id);
@@ -230,7 +268,7 @@ describe('time and death', { concurrency: 3 }, () => {
     assert.deepEqual(calls, []);
   });
 
-  test('the policy names who may decide', async (t) => {
+  test('only the approvers that the policy names can decide', async (t) => {
     const { peer, approvals } = await world(t, { policy: asking({ approvers: ['nobody-here'] }), capabilities: { elicitation: {} } });
     const { approval_id: id } = (await pay(peer)).error.data;
     const tried = await approvals('approve', id);
@@ -239,11 +277,11 @@ describe('time and death', { concurrency: 3 }, () => {
 });
 
 for (const front of ['stdio', 'http', 'sse', 'modern-http']) {
-  describe(`held, ${front}`, { concurrency: 2 }, () => {
+  describe(`approval by holding the call, ${front}`, { concurrency: 2 }, () => {
     const args = ['--approvals', 'hold'];
     const waits = (peer, token) => peer.next((json) => json?.method === 'notifications/progress' && json.params.progressToken === token);
 
-    test('the call waits with progress and goes on when a person says yes', async (t) => {
+    test('the call waits with progress and continues when a person approves it', async (t) => {
       const { peer, calls, approvals } = await world(t, { front, args });
       const answer = pay(peer, { amount: 5 }, { _meta: { progressToken: 'tok' } });
       const progress = await waits(peer, 'tok');
@@ -255,7 +293,7 @@ for (const front of ['stdio', 'http', 'sse', 'modern-http']) {
       assert.equal(calls.length, 1);
     });
 
-    test('one yes is one call: of two that wait for it, the other goes on waiting', async (t) => {
+    test('one approval covers one call: of two waiting calls, the other keeps waiting', async (t) => {
       const { peer, calls, approvals } = await world(t, { front, args });
       const both = [pay(peer, { amount: 5 }, { _meta: { progressToken: 'a' } }), pay(peer, { amount: 5 }, { _meta: { progressToken: 'b' } })];
       await Promise.all([waits(peer, 'a'), waits(peer, 'b')]);
@@ -272,15 +310,15 @@ for (const front of ['stdio', 'http', 'sse', 'modern-http']) {
       assert.equal(calls.length, 1);
     });
 
-    test('nobody comes: refused', async (t) => {
+    test('a call without a decision is refused after the time-out', async (t) => {
       const { peer, calls } = await world(t, { front, args, policy: asking({ timeout: '1ms' }) });
-      assert.equal(denial(await pay(peer)), '[POLICY DENIED] Nobody approved this call in time');
+      assert.equal(denial(await pay(peer)), '[POLICY DENIED] No approver decided on this call in time');
       assert.deepEqual(calls, []);
     });
   });
 }
 
-describe('asked at the client', { concurrency: 2 }, () => {
+describe('approval by eliciting at the client', { concurrency: 2 }, () => {
   const SDKS = [['v1', undefined], ['v2', 'legacy'], ['v2', { pin: '2026-07-28' }]];
   const name = ([version, negotiation]) => `SDK ${version}${negotiation ? ` ${JSON.stringify(negotiation)}` : ''}`;
 
@@ -311,7 +349,7 @@ describe('asked at the client', { concurrency: 2 }, () => {
 
   for (const sdk of SDKS) {
     for (const transport of ['http', 'stdio']) {
-      test(`${name(sdk)} over ${transport}: the person there says yes, and once is once`, async (t) => {
+      test(`${name(sdk)} over ${transport}: the user accepts, and the approval is valid once`, async (t) => {
         const { client, asked, home, calls } = await sdkWorld(t, sdk, () => ({ action: 'accept', content: { decision: 'approve' } }), { transport });
         for (const amount of [5, 5]) assert.equal((await client.call('pay', { amount })).content[0].text, 'paid 5');
         assert.equal(asked.length, 2, 'each call is asked for');
@@ -324,7 +362,7 @@ describe('asked at the client', { concurrency: 2 }, () => {
       });
     }
 
-    test(`${name(sdk)}: no is no, however it is said`, async (t) => {
+    test(`${name(sdk)}: every form of refusal denies the call`, async (t) => {
       const answers = [{ action: 'decline' }, { action: 'accept', content: { decision: 'deny' } }];
       const { client, calls } = await sdkWorld(t, sdk, () => answers.shift());
       for (const amount of [1, 2]) {
@@ -334,7 +372,7 @@ describe('asked at the client', { concurrency: 2 }, () => {
       assert.deepEqual(calls(), []);
     });
 
-    test(`${name(sdk)}: dismissed, it stays open for others to decide`, async (t) => {
+    test(`${name(sdk)}: after the user dismisses the dialog, others can still decide`, async (t) => {
       const { client, calls, home } = await sdkWorld(t, sdk, () => ({ action: 'cancel' }));
       const error = await client.call('pay', { amount: 5 }).then(() => assert.fail('passed'), (e) => e);
       assert.equal(error.code, -32003);
@@ -352,7 +390,7 @@ describe('asked at the client', { concurrency: 2 }, () => {
     });
   }
 
-  test('decided elsewhere meanwhile: the question is taken back and the call goes on', async (t) => {
+  test('a decision elsewhere cancels the elicitation and the call continues', async (t) => {
     const { peer, calls, approvals } = await world(t, { capabilities: { elicitation: {} } });
     const answer = pay(peer);
     const question = await peer.next((json) => json?.method === 'elicitation/create');
@@ -366,7 +404,7 @@ describe('asked at the client', { concurrency: 2 }, () => {
     assert.equal((await approvals('show', id)).json.status, 'used');
   });
 
-  test('with --approvals elicit nobody else is asked: a client that cannot is refused', async (t) => {
+  test('with --approvals elicit a client without elicitation is refused', async (t) => {
     const { peer, calls, approvals } = await world(t, { args: ['--approvals', 'elicit'] });
     assert.match(denial(await pay(peer)), /no person at its client gave it/);
     assert.deepEqual((await approvals('list')).json, []);

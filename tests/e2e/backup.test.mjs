@@ -28,7 +28,7 @@ const json = async (args, options) => {
   return JSON.parse(stdout);
 };
 
-test('a home is backed up while calls, approvals and grants are made; the copy lacks nothing that was answered before', async (t) => {
+test('a home is backed up while calls, approvals and grants are made; the copy holds everything that was answered before it began', async (t) => {
   const all = await setUp(t);
   const gate = await serveHome(t, all);
   const client = await LegacyHttp.open(gate.url, { headers: bearer(all.admin) });
@@ -87,7 +87,7 @@ test('a backup that is incomplete, changed or of a newer format is refused, and 
   const dir = join(tempDir(), 'copy');
   await json(['backup', dir], { env: all.env });
   assert.match((await cli(['backup', dir], { env: all.env })).stderr, /is not empty/);
-  assert.match((await cli(['backup', join(all.home, 'x')], { env: all.env })).stderr, /lies in the home itself/);
+  assert.match((await cli(['backup', join(all.home, 'x')], { env: all.env })).stderr, /is inside the home/);
   assert.match((await cli(['restore', dir], { env: all.env })).stderr, /is there already: --replace/);
   const damaged = (how) => { const copy = join(tempDir(), 'damaged'); cpSync(dir, copy, { recursive: true }); how(copy); return copy; };
   const manifest = (copy, change) => { const file = join(copy, 'manifest.json'); writeFileSync(file, JSON.stringify(change(JSON.parse(readFileSync(file))))); };
@@ -121,10 +121,10 @@ test('a store that was deleted from the home is reported: log, status, doctor, a
   await gate.stop();
   rmSync(join(all.home, 'state.sqlite'));
   assert.deepEqual((await json(['status'], { env: all.env })).stores_lost.map(({ name }) => name), ['state.sqlite']);
-  assert.match((await cli(['status'], { env: all.env })).stdout, /Deleted from the home: state\.sqlite.*every limit starts anew/);
+  assert.match((await cli(['status'], { env: all.env })).stdout, /Deleted from the home: state\.sqlite.*every limit can be used again/);
   assert.match((await cli(['doctor'], { env: all.env })).stdout, /state\.sqlite.*deleted, or empty/s);
   gate = await serveHome(t, all);
-  assert.match(gate.stderr, /`state\.sqlite` was deleted from the home.*every limit starts anew/);
+  assert.match(gate.stderr, /`state\.sqlite` was deleted from the home.*every limit can be used again/);
   await gate.stop();
   assert.match((await cli(['audit', 'export'], { env: all.env })).stdout, /store_lost.*state\.sqlite was deleted/);
   assert.deepEqual((await json(['status'], { env: all.env })).stores_lost, []);

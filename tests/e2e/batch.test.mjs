@@ -78,7 +78,7 @@ for (const [front, back] of [['http', 'http'], ['stdio', 'child'], ['sse', 'chil
 }
 
 describe('J5 batches over Streamable HTTP', () => {
-  test('only notifications: 202; what comes meanwhile is on the stream before the array; one may be cancelled', async (t) => {
+  test('a batch of notifications gets 202; notifications of servers precede the array on the stream; one call can be cancelled', async (t) => {
     const { peer } = await pair(t, 'http', 'http', { initialize: { version: '2025-03-26' } });
     const silent = await post(peer.url, JSON.stringify([note, note]), { headers: peer.headersFor() });
     assert.deepEqual([silent.status, await silent.text()], [202, '']);
@@ -91,7 +91,7 @@ describe('J5 batches over Streamable HTTP', () => {
     assert.deepEqual(answers.map(({ id }) => id), ['p']);
   });
 
-  test('a client that leaves cancels nothing; the session goes on', async (t) => {
+  test('a client that disconnects does not cancel the batch, and its session continues', async (t) => {
     const { peer, probe } = await pair(t, 'http', 'http', { initialize: { version: '2025-03-26' } });
     const connection = await HttpConnection.open(peer.url);
     connection.send('POST', { headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream', ...peer.headersFor() }, body: [call('a', 'hold', { key: 'a' }), call('b', 'hold', { key: 'b' })] });
@@ -103,7 +103,7 @@ describe('J5 batches over Streamable HTTP', () => {
   });
 
   for (const version of ['2025-06-18', '2025-11-25']) {
-    test(`${version} has none: -32600 and 400`, async (t) => {
+    test(`${version} has no batches: -32600 and 400`, async (t) => {
       const { peer } = await pair(t, 'http', 'http', { initialize: { version } });
       const { status, json } = await send('http', { peer }, [call(1, 'echo')]);
       assert.deepEqual([status, json.error.code], [400, -32600]);
@@ -127,7 +127,7 @@ describe('J5 batches of servers', () => {
     ['in a JSON answer', (message, reply) => reply.json(arrayed(message))],
     ['in an event', (message, reply) => { const stream = reply.sse(); stream.send(JSON.stringify(arrayed(message))); stream.end(); }],
   ]) {
-    test(`${how} over HTTP: taken apart where the revision has them`, async (t) => {
+    test(`${how} over HTTP: split where the revision has batches`, async (t) => {
       for (const version of ['2025-03-26', '2025-06-18']) {
         let ponged;
         const pong = new Promise((resolve) => { ponged = resolve; });
@@ -151,7 +151,7 @@ describe('J5 batches of servers', () => {
     });
   }
 
-  test('on a line of a child', async (t) => {
+  test('a batch on one line of a child process is split', async (t) => {
     const command = rawStdio(({ serve, send }) => serve({
       initialize: () => ({ protocolVersion: '2025-03-26', capabilities: { tools: {} }, serverInfo: { name: 'scripted', version: '1' } }),
       'tools/list': () => ({ tools: [{ name: 'go', inputSchema: { type: 'object' } }] }),

@@ -1,5 +1,5 @@
 // Clients of one era and servers of the other: what either side can express arrives at the other one. Real SDKs on
-// both ends, over pipes and over HTTP; then what nobody should get away with.
+// both ends, over pipes and over HTTP; then attempts that must fail.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import {
@@ -21,7 +21,7 @@ const handlers = {
 
 const text = ({ content }) => content.map((part) => part.text ?? '').join('');
 
-// Everything a client asks of the fixture, in whichever era it speaks.
+// Everything that a client requests from the fixture, in either era.
 async function drive(session) {
   const names = (await session.tools()).map(({ name }) => name);
   assert.ok(names.includes('test_simple_text') && names.includes('test_sampling'), names.join(' '));
@@ -38,7 +38,7 @@ async function drive(session) {
   await assert.rejects(session.client.readResource({ uri: 'test://nothing' }));
 }
 
-// A call that would wait for ever, as soon as it is under way: the client gives up, and the server hears of it.
+// The client cancels a call that never ends, once it has started, and the server gets the cancellation.
 async function cancel(session, key) {
   const controller = new AbortController();
   const waiting = session.call('test_wait', { key }, { signal: controller.signal, onprogress: () => controller.abort(new Error('enough')) });
@@ -58,7 +58,7 @@ async function hears({ client }, version, method) {
   return heard;
 }
 
-// In the legacy era nothing says when the stream is there on which changes are heard: until it is, they are lost.
+// In the legacy era nothing shows when the stream for notifications is open; those sent before it are lost.
 async function provoke(heard, act) {
   do await act(); while (!heard.said);
   return heard.next;
@@ -127,7 +127,7 @@ describe('server-everything', { concurrency: 3 }, () => {
     test(`over ${mode}: calls, sampling, elicitation, progress, cancellation, subscriptions; SDK v1 and SDK v2 pinned`, async (t) => {
       const server = mode === 'stdio' ? undefined : use(t, await startEverything(mode));
       const gate = use(t, await startGate(server ? { upstream: server.url } : { command: everything }));
-      // Not roots: this server asks for them when it pleases, in the middle of whatever call is under way.
+      // Not roots: this server requests them at any time, during any call.
       const { 'roots/list': roots, ...others } = handlers;
       for (const [version, name, options] of CLIENTS.slice(0, 2)) {
         const session = use(t, await connect(version, gate, { handlers: others, ...options }));
@@ -148,7 +148,7 @@ describe('server-everything', { concurrency: 3 }, () => {
         const uri = 'demo://resource/dynamic/text/1';
         const updated = await hears(plain, version, UPDATED);
         const end = await subscribe(plain, options === PIN, uri);
-        // Each second time it sends one at once.
+        // Every second call sends an update immediately.
         assert.equal((await provoke(updated, () => plain.call('toggle-subscriber-updates'))).params.uri, uri);
         await end();
       }
@@ -157,14 +157,14 @@ describe('server-everything', { concurrency: 3 }, () => {
 });
 
 describe('2024-11-05 in front of a modern-only server', () => {
-  test('questions and answers on one stream', async (t) => {
+  test('requests of the server and answers share one stream', async (t) => {
     const gate = use(t, await startGate({ transport: 'sse', command: fixtureCommand('modern') }));
     await drive(use(t, await connect('v1', { sse: gate.url }, { handlers })));
   });
 });
 
 describe('U1 the era of a server', () => {
-  test('refusals and trouble are no evidence; what is found out is kept', async (t) => {
+  test('errors do not decide the era of a server; a detected era is kept', async (t) => {
     const server = use(t, await startEra('legacy'));
     const gate = use(t, await startGate({ upstream: server.url }));
     const client = new ModernHttp(gate.url);
@@ -177,7 +177,7 @@ describe('U1 the era of a server', () => {
     }
   });
 
-  test('I2 a server that is down is said to be, in both eras', async (t) => {
+  test('I2 a server that is down is reported in both eras', async (t) => {
     const gate = use(t, await startGate({ upstream: `http://127.0.0.1:${await freePort()}/mcp` }));
     const { answer } = await new ModernHttp(gate.url).exchange('tools/list', {});
     assert.equal(answer.error.code, -32603);
@@ -206,7 +206,7 @@ describe('requestState', () => {
   };
   const refused = async (params) => assert.equal((await client.exchange('tools/call', params)).answer.error.code, -32602);
 
-  test('taken up once; what is missing is asked again', async () => {
+  test('can be used once; missing answers are asked for again', async () => {
     const { requestState, inputResponses } = await ask();
     const again = await client.request('tools/call', { ...args, requestState, inputResponses: { other: accept } });
     assert.equal(again.resultType, 'input_required');
@@ -215,7 +215,7 @@ describe('requestState', () => {
     await refused({ ...args, requestState: again.requestState, inputResponses });
   });
 
-  test('good for its own call only: not for other arguments, another tool, or when changed', async () => {
+  test('is valid for its own call only: not with other arguments, for another tool, or when modified', async () => {
     const { requestState, inputResponses } = await ask();
     await refused({ ...args, arguments: { message: 'other' }, requestState, inputResponses });
     await refused({ name: 'test_simple_text', arguments: {}, requestState, inputResponses });
@@ -224,7 +224,7 @@ describe('requestState', () => {
     assert.match(text(await client.request('tools/call', { ...args, requestState, inputResponses })), /action=accept/);
   });
 
-  test('another node with the same key goes on; one with another key does not', async (t) => {
+  test('is accepted by another node with the same key and refused by one with another key', async (t) => {
     const home = tempDir();
     const first = use(t, await startGate({ upstream: server.url, env: { SALLYPORT_HOME: home } }));
     const asked = await new ModernHttp(first.url, { capabilities: { elicitation: {} } }).request('tools/call', args);
@@ -237,7 +237,7 @@ describe('requestState', () => {
   });
 });
 
-describe('the policy decides what servers ask for', () => {
+describe('the policy decides which requests of servers pass', () => {
   const policy = { version: '1', default: 'allow', methods: { 'elicitation/create': { rules: [{ name: 'no questions', action: 'deny', on_deny: 'not now' }] } } };
   for (const [client, options, era] of [['v1', {}, 'modern'], ['v2', PIN, 'legacy'], ['v2', PIN, 'modern']]) {
     test(`SDK ${client}, ${era}-only server: the client is never asked`, async (t) => {

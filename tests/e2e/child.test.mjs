@@ -10,7 +10,7 @@ const stdioGate = async (t, options = {}) => {
   const gate = use(t, await startGate({ transport: 'stdio', command: probeCommand(), ...options }));
   return { gate, peer: await new StdioPeer(gate).initialize() };
 };
-// The kernel tells no one that an orphan has gone, so these look again and again, with an end.
+// The kernel sends no event when an orphan exits, so these poll, with a time limit.
 const until = (holds, what) => within((async () => { while (!holds()) await new Promise(setImmediate); })(), what);
 const gone = (...pids) => until(() => !pids.some(alive), `the end of ${pids}`);
 
@@ -64,7 +64,7 @@ test('a child that ends by itself ends the wrap form, with its status', async (t
   }
 });
 
-test('a command that cannot be started is said so', async (t) => {
+test('a command that cannot be started is reported', async (t) => {
   const gate = use(t, await startGate({ transport: 'stdio', command: ['/nonexistent/server'] }));
   gate.rpc.send({ jsonrpc: '2.0', id: 1, method: 'initialize', params: {} });
   const answer = await gate.rpc.next(() => true);
@@ -91,7 +91,7 @@ test('U6 stdin close, then TERM, then KILL', async (t) => {
   assert.ok(!alive(pid));
 });
 
-test('stderr comes through with the name of the server in front', async (t) => {
+test('stderr of the server is logged with the name of the server in front', async (t) => {
   const { gate, peer } = await stdioGate(t);
   await peer.call('stderr', { text: 'one line\nand another\n' });
   await gate.child.waitLine(/\[probe.mjs\] one line$/, { stream: 'stderr' });
@@ -140,7 +140,7 @@ test('the gate itself cannot execute programs any more', async (t) => {
   assert.ok(commandLine(gate.pid)[0].endsWith('sallyport'));
 });
 
-test('in front of a server over HTTP there is no spawner either: the gate starts nothing', async (t) => {
+test('with a server over HTTP the gate starts no spawner', async (t) => {
   const { gate, peer } = await pair(t, 'http', 'http');
   assert.deepEqual(await peer.ask('echo', { n: 1 }), { n: 1 });
   assert.deepEqual(children(gate.pid), []);
@@ -156,7 +156,7 @@ test('U7 every session has a server of its own', async (t) => {
   assert.equal((await peer.ask('mark')).pid, one.pid, 'the end of one is not the end of the other');
 });
 
-test('U2 U6 a server that died is started again, initialised again, and the session goes on', async (t) => {
+test('U2 U6 a server that exited is restarted and initialised again, and the session continues', async (t) => {
   for (const front of ['http', 'sse', 'modern-http']) {
     const { gate, peer } = await pair(t, front, 'child');
     const first = await peer.ask('mark');
@@ -174,7 +174,7 @@ test('U2 U6 a server that died is started again, initialised again, and the sess
   }
 });
 
-test('a server that dies again and again is started later and later, and never twice at once', async (t) => {
+test('a server that keeps crashing is restarted with growing delays, and never twice at the same time', async (t) => {
   const { gate, peer } = await pair(t, 'http', 'child');
   const times = [];
   for (let i = 0; i < 4; i++) {
@@ -187,7 +187,7 @@ test('a server that dies again and again is started later and later, and never t
   assert.ok(children(children(gate.pid)[0]).filter((one) => processName(one) !== 'sallyport-spare').length <= 1);
 });
 
-test('a message to a server that does not read waits; others do not', async (t) => {
+test('a message to a server that does not read waits; messages to other servers do not', async (t) => {
   const deaf = rawStdio(async (io) => {
     await io.serve({ 'tools/call': async ({ name }) => { if (name === 'deaf') process.stdin.pause(); return { content: [{ type: 'text', text: `${process.pid}` }] }; } });
   });

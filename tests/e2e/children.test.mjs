@@ -8,7 +8,7 @@ import {
 } from '../lib/index.mjs';
 
 const MB = 1 << 20;
-// The kernel tells no one that an orphan has gone, so these look again and again, with an end.
+// The kernel sends no event when an orphan exits, so these poll, with a time limit.
 const until = (holds, what) => within((async () => { while (!holds()) await new Promise(setImmediate); })(), what);
 const gone = (...pids) => until(() => !pids.some(alive), `the end of ${pids}`);
 const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize', params: initializeParams() };
@@ -33,7 +33,7 @@ describe('U6 no orphans', { concurrency: 3 }, () => {
     await gone(pid, ...below, daemon);
   });
 
-  test('and with a gate that ends as it should, on stdio and over HTTP', async (t) => {
+  test('a server\'s daemon ends with a gate that shuts down normally, on stdio and over HTTP', async (t) => {
     for (const transport of ['stdio', 'http']) {
       const gate = use(t, await startGate({ transport, command: daemons }));
       const { pid, daemon } = transport === 'stdio' ? await gate.rpc.initialize().then(() => gate.rpc.call('pids')) : await (await LegacyHttp.open(gate.url)).call('pids');
@@ -53,7 +53,7 @@ describe('U6 no orphans', { concurrency: 3 }, () => {
     await until(() => onlyHelpers(gate.pid) && fdCount(gate.pid) <= before, () => `${fdCount(gate.pid)} descriptors to become ${before}`);
   });
 
-  test('a server that is stopped (SIGSTOP) is ended all the same', async (t) => {
+  test('a server that is stopped (SIGSTOP) is still killed', async (t) => {
     const { gate, peer } = await pair(t, 'stdio', 'child');
     const { pid } = await peer.ask('process');
     process.kill(pid, 'SIGSTOP');
@@ -64,7 +64,7 @@ describe('U6 no orphans', { concurrency: 3 }, () => {
 });
 
 describe('how a server starts and ends', { concurrency: 3 }, () => {
-  test('a command that cannot be started, over HTTP: said to every client, and the gate lives', async (t) => {
+  test('over HTTP, a command that cannot be started is reported to every client and the gate keeps running', async (t) => {
     const plain = join(tempDir(), 'plain');
     writeFileSync(plain, 'no program');
     chmodSync(plain, 0o644);
@@ -81,7 +81,7 @@ describe('how a server starts and ends', { concurrency: 3 }, () => {
     }
   });
 
-  test('the same on stdio: 127 for what is not there, 126 for what may not be run', async (t) => {
+  test('on stdio, the status is 127 for a missing command and 126 for one that may not be executed', async (t) => {
     const plain = join(tempDir(), 'plain');
     writeFileSync(plain, 'no program');
     for (const [command, code] of [['no-such-program-anywhere', 127], [plain, 126]]) {
@@ -114,7 +114,7 @@ describe('how a server starts and ends', { concurrency: 3 }, () => {
     assert.match(answer.error.message, /server `raw-stdio.mjs`/);
   });
 
-  test('a server that ends while a process it left behind holds its output is over all the same', async (t) => {
+  test('a server has ended even if a process that it left behind holds its output', async (t) => {
     const command = rawStdio(async (io) => {
       const { spawn } = process.getBuiltinModule('node:child_process');
       await io.serve({
@@ -148,7 +148,7 @@ describe('how a server starts and ends', { concurrency: 3 }, () => {
     assert.deepEqual(await http.peer.ask('echo', { a: 1 }), { a: 1 });
   });
 
-  test('a client that closes its end of stdout ends everything', async (t) => {
+  test('a client that closes stdout ends the gate and the server', async (t) => {
     const { gate, peer } = await pair(t, 'stdio', 'child');
     const { pid } = await peer.ask('process');
     gate.child.process.stdout.destroy();
@@ -157,7 +157,7 @@ describe('how a server starts and ends', { concurrency: 3 }, () => {
     await gone(pid);
   });
 
-  test('--env of something that is no variable is a mistake in the command line', async () => {
+  test('--env with an invalid variable name is a usage error', async () => {
     for (const value of ['=x', '']) {
       const { code, stderr } = await cli(['-c', policyFile(), '--env', value, '--', 'true']);
       assert.deepEqual([code, /--env/.test(stderr)], [3, true], `${JSON.stringify(value)}: ${code} ${stderr}`);
@@ -165,7 +165,7 @@ describe('how a server starts and ends', { concurrency: 3 }, () => {
   });
 });
 
-describe('H13 J6 more than anybody reads', () => {
+describe('H13 J6 more output than is read', () => {
   test('a client on stdio that does not read: bounded memory, and everything in order when it does', async (t) => {
     const gate = use(t, await startGate({ transport: 'stdio', command: probeCommand() }));
     const peer = await new StdioPeer(gate).initialize();
@@ -173,7 +173,7 @@ describe('H13 J6 more than anybody reads', () => {
     const before = rssBytes(gate.pid);
     gate.child.process.stdout.pause();
     const call = peer.call('flood', { count: 80, bytes: MB }, { id: 'flood' });
-    // Everybody is stuck when the gate has written nothing for many looks on end.
+    // All writers are blocked when the gate has written nothing for many polls in a row.
     let looks = 0;
     let last = -1;
     await until(() => {

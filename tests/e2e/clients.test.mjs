@@ -54,7 +54,7 @@ describe('clients over HTTP, everything over stdio', { concurrency: 2 }, () => {
     await listsAndCalls(use(t, await connect('v1', remote)));
   });
 
-  test('what the server asks of its client', async (t) => {
+  test('requests of the server reach the client', async (t) => {
     const session = use(t, await connect('v1', gate, {
       handlers: {
         'sampling/createMessage': () => ({ role: 'assistant', model: 'none', content: { type: 'text', text: 'sampled' } }),

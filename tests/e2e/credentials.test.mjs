@@ -1,4 +1,4 @@
-// What the gate shows to servers: from the environment, a file, a program.
+// Credentials that the gate sends to servers: from the environment, a file, a program.
 import assert from 'node:assert/strict';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ test('from the environment', async (t) => {
 });
 
 for (const front of ['http', 'modern-http']) {
-  test(`from a file, and anew when the server refuses it: ${front}`, async (t) => {
+  test(`from a file, which is read again when the server refuses the token: ${front}`, async (t) => {
     const path = tempFile('secret', 'first-token\n');
     const { gate, state, guard } = await world(t, { Authorization: { file: path, prefix: 'Bearer ' } });
     const peer = await peerFor(front, gate, { headers: { Authorization: 'Bearer of-the-agent' } });
@@ -46,7 +46,7 @@ for (const front of ['http', 'modern-http']) {
   });
 }
 
-test('from a program: run once, and again when the server refuses what it said', async (t) => {
+test('from a program, which runs once and again when the server refuses its token', async (t) => {
   const { path, value, count } = program('first-token');
   const { gate, state } = await world(t, { Authorization: { command: [path], prefix: 'Bearer ' } });
   const [one, two] = [await peerFor('http', gate), await peerFor('http', gate)];
@@ -59,7 +59,7 @@ test('from a program: run once, and again when the server refuses what it said',
   assert.equal(count(), 2, 'once for both');
 });
 
-test('commands that ask servers show the same: scan, with what a file and a program say', async (t) => {
+test('scan sends the same credentials, from a file and from a program', async (t) => {
   const probe = use(t, await startProbe());
   const guard = use(t, await startGuard({ target: probe.url, authority: 'http://127.0.0.1:1', check: (shown) => shown === 'first-token' }));
   for (const header of [{ file: tempFile('secret', 'first-token\n') }, { command: [program('first-token').path] }, { file: tempFile('wrong', 'other-token\n') }]) {
@@ -70,7 +70,7 @@ test('commands that ask servers show the same: scan, with what a file and a prog
   }
 });
 
-test('what cannot be had is said, without the value: no file, a failing program, forbidden bytes', async (t) => {
+test('a missing file, a failing program and forbidden bytes are reported without the value', async (t) => {
   for (const [headers, why] of [
     [{ Authorization: { file: '/nowhere/at/all' } }, /header `Authorization`: read `\/nowhere/],
     [{ 'X-Key': { command: ['/bin/false'] } }, /header `X-Key`: the program failed/],
@@ -85,7 +85,7 @@ test('what cannot be had is said, without the value: no file, a failing program,
   }
 });
 
-test('a server that refuses whatever it is shown is asked a few times, not for ever', async (t) => {
+test('a server that refuses every token is retried a few times, not endlessly', async (t) => {
   const { path, count } = program('wrong-token');
   const { gate } = await world(t, { Authorization: { command: [path], prefix: 'Bearer ' } });
   const start = Date.now();

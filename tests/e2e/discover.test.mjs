@@ -46,7 +46,7 @@ describe('discovery', { concurrency: 1 }, () => {
   });
   after(async () => { await gate?.stop(); await shop?.close(); await disk?.close(); });
 
-  test('tools of all servers are found by what they are for, in three levels of detail', async () => {
+  test('tools of all servers are found by their purpose, in three levels of detail', async () => {
     const { json, find } = as('all');
     assert.equal((await find('give back the money'))[0], 'refund_order');
     assert.equal((await find('make a new folder'))[0], 'create-directory');
@@ -65,7 +65,7 @@ describe('discovery', { concurrency: 1 }, () => {
     assert.deepEqual((await as('all').json('search_tools', { query: 'orders' })).unavailable, ['gone']);
   });
 
-  test('definitions by every name they go by; categories', async () => {
+  test('definitions are found by every name of a tool, and by category', async () => {
     const { json, peer } = as('all');
     for (const name of ['refund_order', 'shop.refund_order', 'shop__refund_order', 'shop/refund_order'])
       assert.equal((await json('get_tool_definition', { tool_name: name })).mcp_server, 'shop', name);
@@ -74,12 +74,12 @@ describe('discovery', { concurrency: 1 }, () => {
     assert.deepEqual([categories.shop.tool_count, categories['my-disk'].tool_count, servers], [2, 2, ['shop', 'my-disk', 'code']]);
   });
 
-  test('what was found is called, under its own name', async () => {
+  test('a tool that was found can be called under its own name', async () => {
     const answer = JSON.parse((await as('all').peer.call('call_tool', { server: 'shop', tool: 'list_orders', args: { customer: 'x' } })).content[0].text);
     assert.deepEqual(answer, { name: 'list_orders', args: { customer: 'x' } });
   });
 
-  test('a grant finds what it may use, and nothing else is there', async () => {
+  test('a grant finds only the tools that it may use', async () => {
     const [all, onDisk, some] = [as('all'), as('disk'), as('some')];
     assert.deepEqual((await onDisk.json('list_tool_categories')).core_mcps, ['my-disk', 'code']);
     assert.deepEqual(await onDisk.find('refund order money'), []);
@@ -109,7 +109,7 @@ describe('discovery', { concurrency: 1 }, () => {
     assert.deepEqual(fetched, [['shop', 'code'], ['list_orders'], 404]);
   });
 
-  test('lazy: only what finds and calls others is listed; hybrid: and what is used most', async () => {
+  test('lazy lists only the discovery tools; hybrid adds the most used tools', async () => {
     const listed = async (name, path = '/mcp') => (await as(name, path).peer.request('tools/list')).tools.map((t) => t.name);
     const LEAD = ['execute_code', 'job_status', 'search_tools', 'get_tool_definition', 'list_tool_categories', 'call_tool'].map((name) => `code__${name}`);
     assert.ok((await listed('all')).includes('shop__refund_order'));
@@ -130,7 +130,7 @@ describe('discovery', { concurrency: 1 }, () => {
     assert.ok((await listed('all')).includes('shop__refund_order'));
   });
 
-  test('lists that change, policies that change: the next search knows', async () => {
+  test('the next search reflects changed lists and changed policies', async () => {
     const { find } = as('all');
     assert.ok((await find('refund order')).includes('refund_order'));
     writeFileSync(policyPath, JSON.stringify({ version: '1', default: 'allow', hide: ['refund_order'] }));

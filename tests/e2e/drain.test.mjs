@@ -29,7 +29,7 @@ const held = (gate, sessionId, id = 9) => new Promise((resolve, reject) => {
 
 for (const workers of [[], ['--workers', '2']]) {
   const kind = workers.length ? 'two workers' : 'one process';
-  test(`${kind}: not ready but accepting, then refusing, then over`, async (t) => {
+  test(`${kind}: a draining gate is first not ready but accepting, then refusing, then ended`, async (t) => {
     const gate = use(t, await startServe({ config: settings({ not_ready: '5s', timeout: '20s' }), args: ['--no-auth', ...workers], env: env() }));
     assert.equal(await status(`${gate.origin}/readyz`), 200);
     process.kill(gate.pid, 'SIGTERM');
@@ -41,7 +41,7 @@ for (const workers of [[], ['--workers', '2']]) {
     await assert.rejects(HttpConnection.open(gate.origin), 'nobody listens any more');
   });
 
-  test(`${kind}: a call that does not end in time is answered with an error, and is on record`, async (t) => {
+  test(`${kind}: a call that does not end in time is answered with an error and recorded`, async (t) => {
     const home = env();
     const gate = use(t, await startServe({ config: settings({ timeout: '1s' }), args: ['--no-auth', ...workers], env: home }));
     const client = await LegacyHttp.open(gate.url);
@@ -63,7 +63,7 @@ for (const workers of [[], ['--workers', '2']]) {
     assert.equal(records.filter(({ kind: what, call }) => what === 'outcome' && decided.includes(call)).length, 2);
   });
 
-  test(`${kind}: a second signal ends it at once`, async (t) => {
+  test(`${kind}: a second signal ends it immediately`, async (t) => {
     const gate = use(t, await startServe({ config: settings({ not_ready: '10m', timeout: '10m' }), args: ['--no-auth', ...workers], env: env() }));
     await (await LegacyHttp.open(gate.url)).call('a__echo', { a: 'server that runs' });
     process.kill(gate.pid, 'SIGTERM');

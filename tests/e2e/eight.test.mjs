@@ -39,7 +39,7 @@ describe('eight servers, three agents', { concurrency: 1 }, () => {
   const sum = (agent, a, b) => agent.text('everything__get-sum', { a, b });
   const refused = (agent, a, b) => sum(agent, a, b).then(() => assert.fail('passed'), (error) => { assert.equal(error.code, -32003); return error.data.approval_id; });
 
-  test('everybody sees all of them, and calls', async () => {
+  test('every agent sees and calls the tools of all servers', async () => {
     for (const agent of [ann, ben]) assert.deepEqual(prefixes(await agent.tools()), Object.keys(servers).sort());
     for (const agent of [ann, ben]) assert.equal(await agent.text('everything__echo', { message: 'hi' }), 'Echo: hi');
     const inspector = async (...args) => (await run(node, [packages.inspector, '--cli', gate.url, '--transport', 'http', '--header', `Authorization: Bearer ${tokens.cay}`,
@@ -70,7 +70,7 @@ describe('eight servers, three agents', { concurrency: 1 }, () => {
     assert.match(await sum(ben, 4, 5), /9/);
   });
 
-  test('one is killed: the seven others work on, and it comes back', async () => {
+  test('a killed server is restarted while the seven others keep working', async () => {
     const pids = descendants(gate.pid).filter((pid) => commandLine(pid).join(' ').includes('server-memory'));
     assert.ok(pids.length >= 2, 'each session has its own');
     for (const pid of pids) process.kill(pid, 'SIGKILL');
@@ -81,7 +81,7 @@ describe('eight servers, three agents', { concurrency: 1 }, () => {
     assert.match(await ann.text('memory__read_graph', {}), /entities/);
   });
 
-  test('the settings change: one goes, nobody else notices', async () => {
+  test('a settings change removes one server without affecting the others', async () => {
     const mine = () => descendants(gate.pid).filter((pid) => commandLine(pid).join(' ').includes('server-filesystem')).sort().join();
     const before = mine();
     const { docs, ...rest } = servers;

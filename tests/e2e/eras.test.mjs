@@ -1,5 +1,5 @@
-// Between the eras, against servers that do exactly as told: refusals that are met by trying once more, addresses to visit,
-// cancellation by each side's rule, listeners, children that a question kills, streams that are taken up again.
+// Between the eras, against scripted servers: refusals that are retried once, URLs to visit,
+// cancellation by each side's rule, listeners, children that exit at a probe, streams that are resumed.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, readFileSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs';
@@ -39,10 +39,10 @@ async function behind(t, handler, options) {
 
 const sent = (server, method) => server.requests.filter(({ json }) => json?.method === method);
 
-describe('U4 refusals of a stateless server that are met by trying once more', () => {
+describe('U4 refusals of a modern server that are retried once', () => {
   const tool = (header) => ({ name: 'go', inputSchema: { type: 'object', properties: { where: { type: 'string', 'x-mcp-header': header } } } });
 
-  test('-32020: the list of tools is fetched again, the headers are made anew', async (t) => {
+  test('-32020: the gate fetches the list of tools again and retries with new headers', async (t) => {
     let header = 'Region';
     const { server, gate } = await behind(t, modernServer({ tools: () => [tool(header)], methods: {
       'tools/call': (params, { request: req }) => (req.headers[`mcp-param-${header.toLowerCase()}`] === params.arguments.where
@@ -56,7 +56,7 @@ describe('U4 refusals of a stateless server that are met by trying once more', (
     assert.equal(sent(server, 'tools/list').length, 2);
   });
 
-  test('-32022 that offers our version: once more, and only once; in the legacy era it is -32603', async (t) => {
+  test('-32022 that offers our version is retried once; then a legacy client gets -32603', async (t) => {
     let refuse = 1;
     const { server, gate } = await behind(t, modernServer({ tools: [tool('Region')], methods: {
       'tools/call': () => (refuse-- > 0 ? { error: { code: -32022, message: 'Unsupported', data: { supported: [MODERN], requested: 'x' } } } : done('gone')),
@@ -70,8 +70,8 @@ describe('U4 refusals of a stateless server that are met by trying once more', (
   });
 });
 
-describe('-32042, which the modern era does not know', () => {
-  test('an address to visit is a question; the call is made anew', async (t) => {
+describe('-32042, which the modern era does not have', () => {
+  test('a URL to visit becomes an input request; then the call is retried', async (t) => {
     let visited = false;
     const { server, gate } = await behind(t, legacyServer({ tools: [{ name: 'go', inputSchema: { type: 'object' } }], methods: {
       'tools/call': (params, { reply, message }) => (visited ? { content: [{ type: 'text', text: 'gone' }] }
@@ -113,7 +113,7 @@ for (const method of ['tools/call', 'prompts/get']) describe(`notifications/canc
     assert.equal(sent(server, 'notifications/cancelled').length, 0);
   });
 
-  test('a stateless client leaves: a legacy server is told, by the id that it knows', async (t) => {
+  test('a modern client disconnects: a legacy server gets a cancellation with its own request id', async (t) => {
     let waiting;
     let told;
     const arrived = new Promise((resolve) => { waiting = resolve; });
@@ -132,10 +132,10 @@ for (const method of ['tools/call', 'prompts/get']) describe(`notifications/canc
   });
 });
 
-describe('U5 what a client is and can do, told to a server of the other era', () => {
+describe('U5 client name and capabilities sent to a server of the other era', () => {
   const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 
-  test('an older client: its name, capabilities and trace in each request; a refusal for want of more in its own words', async (t) => {
+  test('a legacy client: each request carries its name, capabilities and trace; a missing capability is a legacy error', async (t) => {
     const { gate } = await behind(t, modernServer({ tools: [{ name: 'tell', inputSchema: { type: 'object' } }, { name: 'need', inputSchema: { type: 'object' } }], methods: {
       'tools/call': ({ name, _meta }) => (name === 'tell' ? done(JSON.stringify(_meta)) : { error: { code: -32021, message: 'Missing', data: { requiredCapabilities: { sampling: {} } } } }),
     } }));
@@ -147,7 +147,7 @@ describe('U5 what a client is and can do, told to a server of the other era', ()
     await assert.rejects(client.call('need'), { code: -32600 });
   });
 
-  test('stateless ones: each set of capabilities has a session of its own with the server', async (t) => {
+  test('modern clients: each set of capabilities has its own session with the server', async (t) => {
     const { server, gate } = await behind(t, legacyServer({ tools: [{ name: 'go', inputSchema: { type: 'object' } }], methods: { 'tools/call': () => ({ content: [] }) } }));
     for (const capabilities of [{ sampling: {} }, { elicitation: {}, roots: {} }, { sampling: {} }]) await new ModernHttp(gate.url, { capabilities }).call('go');
     assert.deepEqual(sent(server, 'initialize').map(({ json }) => Object.keys(json.params.capabilities).sort()), [['sampling'], ['elicitation', 'roots']]);
@@ -155,7 +155,7 @@ describe('U5 what a client is and can do, told to a server of the other era', ()
 });
 
 describe('logging/setLevel and logLevel', () => {
-  test('an older client: its level goes along with each request', async (t) => {
+  test('a legacy client: its log level is sent with each request', async (t) => {
     const { server, gate } = await behind(t, modernServer({ capabilities: { tools: {}, logging: {} }, tools: [{ name: 'go', inputSchema: { type: 'object' } }], methods: { 'tools/call': () => done('gone') } }));
     const client = await LegacyHttp.open(gate.url);
     await client.call('go');
@@ -166,7 +166,7 @@ describe('logging/setLevel and logLevel', () => {
     assert.equal(sent(server, 'logging/setLevel').length, 0);
   });
 
-  test('where servers are together: acknowledged when each has it, also one that the session has not used yet', async (t) => {
+  test('many servers: setLevel is acknowledged when each server has the level, including one that the session has not used yet', async (t) => {
     const server = use(t, await startUpstream(legacyServer({ capabilities: { tools: {}, logging: {} }, methods: { 'logging/setLevel': () => ({}) } })));
     const gate = use(t, await startServe({ config: { version: '1', code: { enabled: false }, policy: policyFile(), servers: { fx: { url: server.url } } } }));
     for (const level of ['error', 'debug']) { // the second session knows what the server is before it has a link
@@ -176,7 +176,7 @@ describe('logging/setLevel and logLevel', () => {
     }
   });
 
-  test('stateless calls: the server is set to the most curious, and each call hears what it asked for', async (t) => {
+  test('modern calls: the server gets the most verbose level, and each call gets only messages of its own level', async (t) => {
     const { server, gate } = await behind(t, legacyServer({ capabilities: { tools: {}, logging: {} }, tools: [{ name: 'go', inputSchema: { type: 'object' } }], methods: {
       'logging/setLevel': () => ({}),
       'tools/call': (params, { message, reply }) => {
@@ -196,7 +196,7 @@ describe('logging/setLevel and logLevel', () => {
   });
 });
 
-test('results that are no objects: an older client gets them as text, and no promise of more', async (t) => {
+test('results that are no objects: a legacy client gets them as text, without an outputSchema', async (t) => {
   const object = { type: 'object' };
   const { gate } = await behind(t, modernServer({ tools: [{ name: 'list', inputSchema: object, outputSchema: { type: 'array' } }, { name: 'bare', inputSchema: object, outputSchema: { type: 'number' } }, { name: 'plain', inputSchema: object, outputSchema: object }], methods: {
     'tools/call': ({ name }) => ({
@@ -209,7 +209,7 @@ test('results that are no objects: an older client gets them as text, and no pro
   assert.deepEqual([text(list), list.structuredContent, text(bare), bare.structuredContent, plain.structuredContent], ['one, two', undefined, '42', undefined, { a: 1 }]);
 });
 
-test('U1 a child that a question in the wrong era kills is started anew and serves stateless clients', async (t) => {
+test('U1 a child that exits at a probe of the wrong era is restarted and serves modern clients', async (t) => {
   const command = rawStdio(({ serve, exit }) => serve({
     'server/discover': () => exit(1),
     'tools/list': () => ({ tools: [{ name: 'go', inputSchema: { type: 'object' } }] }),
@@ -270,12 +270,12 @@ describe('how often a legacy child is started for modern clients', () => {
     });
   }, manner);
 
-  test('once, when it refuses the probe and goes on', async () => assert.deepEqual(await used(child({})), [1]));
-  test('twice, when it ends at the probe; once by a later gate, which remembers', async () => assert.deepEqual(await used(child({ ends: true }), 3), [2, 1, 1]));
+  test('once, when it refuses the probe and keeps running', async () => assert.deepEqual(await used(child({})), [1]));
+  test('twice, when it exits at the probe; once by a later gate, which has stored the era', async () => assert.deepEqual(await used(child({ ends: true }), 3), [2, 1, 1]));
   test('twice, when it is silent at the probe; once by a later gate', async () => assert.deepEqual(await used(child({ silent: true }), 2), [2, 1]));
   test('twice, when it cannot be initialised after the probe', async () => assert.deepEqual(await used(child({ confused: true }), 2), [2, 1]));
 
-  test('what is remembered is corrected when the server has become modern, and a damaged file is no obstacle', async () => {
+  test('a stored era is corrected when the server has become modern, and a damaged file is ignored', async () => {
     const modern = join(tempDir(), 'modern');
     const command = counted(child({ ends: true, modern })).command;
     const env = { SALLYPORT_HOME: join(tempDir(), 'home') };
@@ -302,7 +302,7 @@ describe('how often a legacy child is started for modern clients', () => {
   });
 });
 
-test('H8 a legacy client takes up the stream of a call to a modern server', async (t) => {
+test('H8 a legacy client resumes the stream of a call to a modern server', async (t) => {
   let release;
   const { gate } = await behind(t, modernServer({ tools: [{ name: 'slow', inputSchema: { type: 'object' } }], methods: {
     'tools/call': (params, { message, reply }) => {
@@ -326,7 +326,7 @@ test('H8 a legacy client takes up the stream of a call to a modern server', asyn
 });
 
 describe('subscriptions/listen of stateless clients to a legacy server', () => {
-  test('each listener hears what it asked for, under its own id', async (t) => {
+  test('each listener gets the notifications that it asked for, under its own id', async (t) => {
     const { url: upstream } = use(t, await startFixture('conformance.mjs', '--era', 'legacy'));
     const gate = use(t, await startGate({ upstream }));
     const client = new ModernHttp(gate.url);
@@ -351,7 +351,7 @@ describe('subscriptions/listen of stateless clients to a legacy server', () => {
   });
 });
 
-test('a listener is told what it will hear when the server has agreed, and without what it refuses', async (t) => {
+test('a subscription is acknowledged after the server has answered, without what the server refused', async (t) => {
   let release;
   let seen = 0;
   const released = new Promise((resolve) => { release = resolve; });
@@ -370,7 +370,7 @@ test('a listener is told what it will hear when the server has agreed, and witho
 });
 
 describe('requestState on several nodes', () => {
-  test('two gates with one key share it while both run; with another key, or for somebody else, it is refused', async (t) => {
+  test('two gates with one key share it while both run; with another key, or for another principal, it is refused', async (t) => {
     const { url: upstream } = use(t, await startFixture('conformance.mjs', '--era', 'legacy'));
     const home = tempDir();
     const gates = [use(t, await startGate({ upstream, env: { SALLYPORT_HOME: home } })), use(t, await startGate({ upstream, env: { SALLYPORT_HOME: home } })), use(t, await startGate({ upstream }))];
@@ -386,7 +386,7 @@ describe('requestState on several nodes', () => {
     assert.match(text(asked), /Ada likes red/);
   });
 
-  // Asks once per call and answers when the client has; tells when it is no longer wanted.
+  // Sends one request per call and answers when the client has; reports a cancellation.
   const asker = () => {
     const heard = { cancelled: [], told: () => {} };
     heard.gone = new Promise((resolve) => { heard.told = resolve; });
@@ -413,7 +413,7 @@ describe('requestState on several nodes', () => {
   const asking = (gate) => new ModernHttp(gate.url, { capabilities: { elicitation: {} } });
   const refusal = async (client, params) => (await client.exchange('tools/call', params)).answer.error;
 
-  test('the key is changed while questions are open: the one from before opens for as long as they live', async (t) => {
+  test('after a change of the key, open requests can still be decrypted with the previous key until they expire', async (t) => {
     const home = tempDir();
     const file = join(home, 'request-state.key');
     const server = use(t, await startUpstream(asker().handler));
@@ -439,7 +439,7 @@ describe('requestState on several nodes', () => {
     assert.equal(text(await client.request('tools/call', answered(later))), 'accept', 'sealed with the new one');
   });
 
-  test('a file that is no key, or that everybody may read, is refused at the start; what is there stays when it turns bad', async (t) => {
+  test('an invalid or world-readable key file is refused at the start; the loaded key stays when the file becomes invalid', async (t) => {
     const home = tempDir();
     const file = join(home, 'keys');
     const server = use(t, await startUpstream(asker().handler));
@@ -458,7 +458,7 @@ describe('requestState on several nodes', () => {
     assert.equal(text(await client.request('tools/call', { ...answered(asked), name: 'one__ask' })), 'accept');
   });
 
-  test('it expires: the server is told that nobody comes, here and on other nodes the state is refused', async (t) => {
+  test('it expires: the call is cancelled at the server, and this node and others refuse the state', async (t) => {
     const heard = asker();
     const server = use(t, await startUpstream(heard.handler));
     const config = { version: '1', policy: policyFile(), prefix: 'never', request_state: { key: join(tempDir(), 'shared.key'), keep: '1s' }, servers: { one: { url: server.url } } };
@@ -472,8 +472,8 @@ describe('requestState on several nodes', () => {
   });
 });
 
-test('initialize while server/discover is unanswered: the same child goes on, and both are answered', async (t) => {
-  // Silent to what it does not know, as many a legacy server is.
+test('initialize while server/discover is unanswered: the same child is used, and both are answered', async (t) => {
+  // Does not answer unknown methods, like many legacy servers.
   const command = rawStdio(async (io) => {
     for (let m; (m = await io.message());) {
       io.log(`got ${m.method}`);

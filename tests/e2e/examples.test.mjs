@@ -55,14 +55,14 @@ result = {'total': len(rows), 'active': len(active), 'sample': active[:5]}
     assert.ok((await call('get_tool_definition', { tool_name: 'create_directory', category: 'fs' })).inputSchema.required.includes('path'));
   });
 
-  test('private data goes out as tokens and comes back whole', async () => {
+  test('private data is sent as tokens and restored', async () => {
     const { sanitized_text: safe, pii_types: types } = await call('sanitize_pii', { text: 'Write to anna@example.com or ring 555-123-4567' });
     assert.match(safe, /^Write to \[EMAIL_[0-9A-Z]{8}\] or ring \[PHONE_[0-9A-Z]{8}\]$/);
     assert.deepEqual(types, ['EMAIL', 'PHONE']);
     assert.equal((await call('restore_pii', { text: safe.match(/\[EMAIL_\w+\]/)[0] })).restored_text, 'anna@example.com');
   });
 
-  test('a skill is saved once, and later code takes it up and uses it', async () => {
+  test('a skill is saved once, and later code imports it', async () => {
     const code = "def only_grave(found): return [one for one in found if one['severity'] in ['high', 'critical']]";
     assert.equal((await call('save_skill', { name: 'only_grave', code, description: 'Leaves high and critical' })).success, true);
     await call('write_workspace_file', { filename: 'scan.json', content: JSON.stringify(['low', 'high', 'medium', 'critical'].map((severity) => ({ severity }))) });

@@ -53,7 +53,7 @@ describe('requests', () => {
     }
   });
 
-  test('methods that have no place here', async () => {
+  test('other HTTP methods are refused', async () => {
     for (const [method, path, status, allow] of [
       ['PUT', '/mcp', 405, 'GET, POST, DELETE'], ['PATCH', '/mcp', 405], ['OPTIONS', '/mcp', 405], ['HEAD', '/mcp', 405], ['TRACE', '/mcp', 405], ['BREW', '/mcp', 405],
       ['POST', '/sse', 405, 'GET'], ['GET', '/message', 405, 'POST'], ['GET', '/nowhere', 404], ['POST', '/', 405], ['GET', '/mcp/../etc/passwd', 404],
@@ -82,7 +82,7 @@ describe('requests', () => {
     }
   });
 
-  test('GET wants to read events, of a session', async () => {
+  test('GET needs Accept: text/event-stream and a session', async () => {
     assert.equal((await send('GET', { headers: { ...session(), Accept: 'application/json' } })).status, 406);
     assert.equal((await send('GET', { headers: { Accept: 'text/event-stream' } })).status, 400);
     assert.equal((await send('GET', { headers: { Accept: 'text/event-stream', 'Mcp-Session-Id': 'x' } })).status, 404);
@@ -116,7 +116,7 @@ describe('H3 sessions', () => {
     assert.equal(ids.size, 20);
   });
 
-  test('DELETE, then 404 for everything; the server is told', async () => {
+  test('DELETE ends the session at the server, and every later request gets 404', async () => {
     const client = await LegacyHttp.open(world.gate.url);
     await client.call('echo');
     assert.equal((await client.end()).status, 200);
@@ -133,7 +133,7 @@ describe('H3 sessions', () => {
     assert.notEqual(response.headers['mcp-session-id'], 'gone-long-ago');
   });
 
-  test('H4 after a restart of the gate an old session is 404 for everything, and the same client begins anew', async (t) => {
+  test('H4 after a restart of the gate an old session gets 404 for everything, and the same client can initialize again', async (t) => {
     const command = rawStdio(({ serve }) => serve({ 'tools/call': () => ({ content: [{ type: 'text', text: 'here' }] }) }));
     const options = { command, env: { SALLYPORT_HOME: tempDir() } };
     const first = use(t, await startGate(options));
@@ -217,14 +217,14 @@ describe('tokens and addresses', () => {
   });
 });
 
-describe('I4 the end', () => {
-  test('drain: the call under way is answered, new ones are refused, then it is over', async (t) => {
+describe('I4 shutdown', () => {
+  test('drain: the call in flight is answered, new ones are refused, then the gate exits', async (t) => {
     const { gate, peer, probe } = await pair(t, 'http', 'http');
     const idle = await HttpConnection.open(gate.url);
     const busy = await HttpConnection.open(gate.url);
     const answer = peer.exchange('tools/call', { name: 'hold', arguments: { key: 'drain' } });
     await probe.until(({ held }) => held.has('drain'));
-    // Bytes of a request have arrived before the signal, so this connection stays to hear the refusal.
+    // Bytes of a request have arrived before the signal, so this connection stays open until the refusal is sent.
     const late = formatRequest('POST', gate.url, { headers: { ...peer.headersFor(), 'Content-Type': 'application/json', Accept: '*/*' }, body: { ...ping, id: 'late' } });
     busy.write(late.subarray(0, 10));
     assert.equal((await post(gate.url, { ...ping, id: 'also' }, { headers: peer.headersFor() })).status, 200);
@@ -249,7 +249,7 @@ describe('I4 the end', () => {
     assert.deepEqual(await gate.child.wait(), { code: 0, signal: null });
   });
 
-  test('drain: open streams of sessions end, with nothing under way at once', async (t) => {
+  test('drain: open streams of sessions end immediately when no call is in flight', async (t) => {
     const { gate, peer } = await pair(t, 'http', 'child');
     const standing = await peer.listen();
     process.kill(gate.pid, 'SIGTERM');
@@ -257,7 +257,7 @@ describe('I4 the end', () => {
     assert.deepEqual(await gate.child.wait(), { code: 0, signal: null });
   });
 
-  test('a second signal ends it at once', async (t) => {
+  test('a second signal ends the gate immediately', async (t) => {
     const { gate, peer, probe } = await pair(t, 'http', 'http');
     peer.send(peer.message('tools/call', { name: 'hold', arguments: { key: 'forever' } }, 'f')).catch(() => {});
     await probe.until(({ held }) => held.has('forever'));

@@ -1,9 +1,10 @@
-// What a new user types in the first minutes: every answer helps, and nothing is blamed on them.
+// What a new user types in the first minutes: every answer says what to do next.
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
-import { approve, cli, freePort, peerFor, probeCommand, root, run, sallyport, start, startGate, startServe, tempDir, tempFile, use } from '../lib/index.mjs';
+import { approve, cli, freePort, legacyServer, peerFor, probeCommand, request, root, run, sallyport, start, startGate, startServe, startUpstream, tempDir, tempFile, use } from '../lib/index.mjs';
 
 const homeOf = () => ({ SALLYPORT_HOME: join(tempDir(), 'home') });
 const ok = async (args, options) => {
@@ -22,7 +23,7 @@ describe('before the first gate', { concurrency: 4 }, () => {
     assert.match(stderr, /did you mean `--version`\?/);
   });
 
-  test('status and the audit commands say what to do, and it is no failure', async () => {
+  test('status and the audit commands say what to do and exit with status 0', async () => {
     const env = homeOf();
     assert.match((await ok(['status'], { env })).stdout, /^No gate has run with the home .*home` yet\.\n {2}sallyport init/);
     for (const verb of ['tail', 'query', 'verify', 'export']) {
@@ -35,7 +36,7 @@ describe('before the first gate', { concurrency: 4 }, () => {
     assert.notEqual((await cli(['audit', 'verify', '--key', 'audit.pub'], { env })).code, 0, 'a user who has a key expects a log');
   });
 
-  test('a home whose log was deleted is not taken for a new one', async () => {
+  test('a home whose log was deleted is not treated as new', async () => {
     const env = homeOf();
     mkdirSync(env.SALLYPORT_HOME, { mode: 0o700 });
     writeFileSync(join(env.SALLYPORT_HOME, 'audit.pub'), 'x');
@@ -61,7 +62,7 @@ describe('before the first gate', { concurrency: 4 }, () => {
 });
 
 describe('times', { concurrency: 4 }, () => {
-  test('--since takes what people type', async () => {
+  test('--since accepts common ways to write a time', async () => {
     const env = homeOf();
     await ok(['grants', 'create', 'agent1'], { env });
     for (const since of ['yesterday', 'today', '2h', '2026-11-16', '2026-11-16 14:00', '2026-11-16T14:00:30', '2026-11-16T14:00:00Z', '2026-11-16T14:00:00+02:00']) {
@@ -142,6 +143,50 @@ describe('grants and identities', () => {
     assert.match(few.stderr, /give at least 4 characters of the id/);
     assert.equal(JSON.parse((await approve(short, { env })).stdout).id, id);
   });
+});
+
+// Each shell completes a line as it would at a terminal; what it offers is one word a line.
+const shells = {
+  bash: (line) => ['bash', ['--norc', '-c', `source <(sallyport completion bash); COMP_WORDS=(${line.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${line.length - 1}; _sallyport; printf '%s\n' "\${COMPREPLY[@]}"`]],
+  fish: (line) => ['fish', ['--no-config', '-c', `sallyport completion fish | source; complete -C '${line.join(' ')}'`]],
+  // A completion widget needs a terminal, and zpty is one. It is ready when the line editor says so. Typed characters are handled in order: what is printed before OVER is what the tab offered.
+  zsh: (line) => ['zsh', ['-f', '-c', `zmodload zsh/zpty; zpty z zsh -f -i
+zpty -w z 'PS1=; autoload -Uz compinit; compinit -D -u; source <(sallyport completion zsh); unsetopt list_ambiguous; zle-line-init() { print -n RE""ADY }; zle -N zle-line-init'; zpty -r z out '*READY*'
+zpty -w z $'${line.join(' ')}\t\x15print OVE""R'; zpty -r z out '*OVER*'; print -r -- $out`]],
+};
+
+test('shells complete servers, grants, approvals and policy files that exist now', async (t) => {
+  const dir = tempDir('complete');
+  const server = use(t, await startUpstream(legacyServer({ tools: [{ name: 'pay', inputSchema: { type: 'object' } }] })));
+  writeFileSync(join(dir, 'policy.yaml'), JSON.stringify({ version: '1', default: 'deny', tools: { pay: { rules: [{ name: 'ask', action: 'require_approval' }] } } }));
+  writeFileSync(join(dir, 'notes.txt'), '');
+  writeFileSync(join(dir, 'sallyport.yaml'), JSON.stringify({ version: '1', policy: 'policy.yaml', servers: { 'shop-one': { url: server.url }, 'shop-two': { url: server.url, disabled: true } } }));
+  const env = { SALLYPORT_HOME: join(dir, 'home'), PATH: `${dirname(sallyport)}:${process.env.PATH}`, HOME: dir };
+  for (const name of ['agent-one', 'agent-two', 'old-one']) assert.equal((await cli(['grants', 'create', name], { env })).code, 0);
+  assert.equal((await cli(['grants', 'revoke', 'old-one'], { env })).code, 0);
+  const { stdout: token } = await cli(['grants', 'rotate', 'agent-one'], { env });
+  const gate = use(t, await startServe({ config: readFileSync(join(dir, 'sallyport.yaml'), 'utf8').replace('policy.yaml', join(dir, 'policy.yaml')), args: [], env, cwd: dir }));
+  const asked = await request('POST', `${gate.origin}/mcp/call`, { headers: { Authorization: `Bearer ${token.trim()}`, 'Content-Type': 'application/json' }, body: JSON.stringify({ server: 'shop-one', tool: 'pay', args: {} }) });
+  const id = /ap_[\w-]+/.exec(await asked.text())[0];
+  const cases = [
+    [['sallyport', 'stop', ''], ['shop-one', 'shop-two']],
+    [['sallyport', 'audit', 'query', '--server', ''], ['shop-one', 'shop-two']],
+    [['sallyport', 'grants', 'revoke', ''], ['agent-one', 'agent-two'], ['old-one']],
+    [['sallyport', 'audit', 'query', '--grant', 'agent-t'], ['agent-two'], ['agent-one']],
+    [['sallyport', 'approvals', 'approve', 'ap'], [id]],
+    [['sallyport', 'validate', '-c', 'po'], ['policy.yaml'], ['notes.txt']],
+  ];
+  for (const [shell, complete] of Object.entries(shells)) {
+    await t.test(shell, { skip: spawnSync(shell, ['--version']).error ? `${shell} is not installed` : false }, () => {
+      for (const [line, there, absent = []] of cases) {
+        const [program, args] = complete(line);
+        const { stdout, stderr } = spawnSync(program, args, { env: { ...process.env, ...env, TERM: 'dumb' }, cwd: dir, encoding: 'utf8', timeout: 30_000 });
+        const offered = stdout.split(/[\s\x00-\x1f]+/);
+        for (const word of there) assert.ok(offered.includes(word), `${line.join(' ')}: no ${word} in ${stdout}${stderr}`);
+        for (const word of absent) assert.ok(!offered.includes(word), `${line.join(' ')}: ${word} in ${stdout}`);
+      }
+    });
+  }
 });
 
 test('completions complete values', async () => {

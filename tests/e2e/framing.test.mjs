@@ -52,7 +52,7 @@ describe('J7 bodies over HTTP', () => {
   const ping = JSON.stringify({ jsonrpc: '2.0', id: 5, method: 'ping' });
   const headers = () => ({ ...JSON_HEADERS, ...world.peer.headersFor() });
 
-  test('over the ceiling: 413, before the body is read', async () => {
+  test('a body over the size limit gets 413 before it is read', async () => {
     const connection = await open();
     connection.write(formatRequest('POST', world.gate.url, { headers: { ...headers(), 'Content-Length': CEILING + 1 } }));
     const response = await connection.response();
@@ -61,7 +61,7 @@ describe('J7 bodies over HTTP', () => {
     connection.close();
   });
 
-  test('over the ceiling in chunks: 413 as soon as it is', async () => {
+  test('a chunked body gets 413 as soon as it is over the size limit', async () => {
     const connection = await open();
     connection.write(formatRequest('POST', world.gate.url, { headers: { ...headers(), 'Transfer-Encoding': 'chunked' } }));
     const chunk = Buffer.alloc(MB, 0x20);
@@ -126,7 +126,7 @@ describe('J7 bodies over HTTP', () => {
     assert.equal(await connection.readSome(), null, 'closed');
   });
 
-  test('a body that stops half-way leaves the gate as it was', async () => {
+  test('a body that stops half-way does not affect the gate', async () => {
     const connection = await open();
     connection.write(formatRequest('POST', world.gate.url, { headers: { ...headers(), 'Content-Length': 1000 }, body: '{"jsonrpc"' }));
     connection.reset();
@@ -134,21 +134,21 @@ describe('J7 bodies over HTTP', () => {
   });
 });
 
-test('J6 a line over the ceiling ends the stdio gate with a clear word, not with all its memory', async (t) => {
+test('J6 a line over the size limit ends the stdio gate with a clear message and in bounded memory', async (t) => {
   const gate = use(t, await startGate({ transport: 'stdio', command: probeCommand() }));
   const piece = Buffer.alloc(MB, 0x61);
   for (let sent = 0; sent <= CEILING + MB && !gate.child.status; sent += MB) {
     await new Promise((resolve) => { gate.child.stdin.write(piece, resolve); });
   }
-  await gate.child.waitLine(/ceiling/, { stream: 'stderr' });
+  await gate.child.waitLine(/limit/, { stream: 'stderr' });
   await gate.child.wait();
 });
 
-test('J6 a line over the ceiling ends that server, and the client is told', async (t) => {
+test('J6 a line over the size limit ends that server, and the client gets an error', async (t) => {
   const { peer, gate } = await pair(t, 'http', 'child');
   const { json } = await peer.exchange('tools/call', { name: 'size', arguments: { bytes: CEILING + MB } });
-  assert.match(json.error.message, /server `.*` (was ended|exited)/);
-  assert.match(gate.stderr, /ceiling/);
+  assert.match(json.error.message, /server `.*` (.*was ended|exited)/);
+  assert.match(gate.stderr, /message limit/);
   assert.equal((await peer.call('size', { bytes: 5 })).content[0].text, 'xxxxx', 'started again');
 });
 

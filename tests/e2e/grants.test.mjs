@@ -1,4 +1,4 @@
-// Grants: who can authenticate, what they see, and that a change is in force at once.
+// Grants: who can authenticate, what they see, and that a change is in force immediately.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { readFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { cli, connect, peerFor, policyFile, post, probeCommand, request, startGa
 const ping = { jsonrpc: '2.0', id: 'ping', method: 'ping' };
 const bearer = (token) => ({ Authorization: `Bearer ${token}` });
 
-// A gate that wants to see grants, and the home they are made in.
+// A gate that requires grants, and the home they are stored in.
 async function world(t, options = {}) {
   const home = join(tempDir(), 'home');
   const run = (...args) => cli(['grants', ...args], { env: { SALLYPORT_HOME: home } });
@@ -52,7 +52,7 @@ describe('the command line', () => {
     ]) assert.equal((await run(...args)).code, code, args.join(' '));
   });
 
-  test('every change is on record', async () => {
+  test('every change of a grant is recorded', async () => {
     const { stdout } = await cli(['audit', 'query', '--json'], { env: { SALLYPORT_HOME: home } });
     const events = stdout.trim().split('\n').map((line) => JSON.parse(line)).filter(({ event }) => event?.startsWith('grant_')).map(({ event, text }) => `${event} ${text}`);
     assert.deepEqual(events.sort(), ['grant_created ci', 'grant_created other', 'grant_revoked ci', 'grant_rotated ci']);
@@ -60,7 +60,7 @@ describe('the command line', () => {
 });
 
 describe('at the gate', () => {
-  test('no grant, a wrong one, an expired one: 401, and it says how to ask', async (t) => {
+  test('a missing, wrong or expired grant gets 401 with a challenge', async (t) => {
     const { gate, grant } = await world(t);
     const good = await grant('good');
     const late = await grant('late', '--expires', '1ms');
@@ -92,7 +92,7 @@ describe('at the gate', () => {
     });
   }
 
-  test('revoked: open streams end, the session is gone, and nobody else notices', async (t) => {
+  test('revoked: open streams end, the session is gone, and other clients are unaffected', async (t) => {
     const { gate, grant, run } = await world(t);
     const [one, two] = [await grant('one'), await grant('two')];
     const a = await peerFor('http', gate, { headers: bearer(one) });
@@ -110,7 +110,7 @@ describe('at the gate', () => {
     for (let event; !(event = await streamB.event())?.data?.includes('list_changed');) assert.ok(event, 'the other one is still there');
   });
 
-  test('rotated: the old token is refused at once, or later where that was asked for', async (t) => {
+  test('rotated: the old token is refused immediately, or after the grace', async (t) => {
     const { gate, grant, run } = await world(t);
     const first = await grant('ci');
     const peer = await peerFor('http', gate, { headers: bearer(first) });
@@ -151,7 +151,7 @@ describe('at the gate', () => {
       const peer = await peerFor('http', gate, { headers: bearer(await grant(grantName, '--server', name, '--tool', pattern)) });
       assert.deepEqual((await peer.request('tools/list')).tools.map((tool) => tool.name), ['echo']);
       assert.ok(await peer.call('echo'));
-      for (const [method, params] of [['resources/list', {}], ['resources/read', { uri: 'x://1' }], ['prompts/list', {}], ['prompts/get', { name: 'p' }], ['completion/complete', { ref: { type: 'ref/prompt', name: 'p' }, argument: { name: 'a', value: '' } }]]) {
+      for (const [method, params] of [['resources/list', {}], ['resources/read', { uri: 'x://1' }], ['prompts/list', {}], ['skills/list', {}], ['skills/get', { uri: 'skill://s/SKILL.md' }], ['prompts/get', { name: 'p' }], ['completion/complete', { ref: { type: 'ref/prompt', name: 'p' }, argument: { name: 'a', value: '' } }]]) {
         assert.match((await peer.exchange(method, params)).json.error?.message ?? '', /grant is for certain tools/, method);
       }
       const denied = (await peer.exchange('tools/call', { name: 'log', arguments: {} })).json;
@@ -162,7 +162,7 @@ describe('at the gate', () => {
     assert.deepEqual((await spoofed.request('tools/list')).tools, []);
   });
 
-  test('its own policy counts instead of the gate\'s, follows its file, and never falls back', async (t) => {
+  test('the policy of a grant replaces that of the gate, follows its file, and never falls back', async (t) => {
     const { gate, grant } = await world(t, { policy: { version: '1', default: 'allow' } });
     const path = policyFile({ version: '1', default: 'deny', tools: { echo: {} } });
     const peer = await peerFor('http', gate, { headers: bearer(await grant('strict', '--policy', path)) });
@@ -191,7 +191,7 @@ describe('at the gate', () => {
     assert.deepEqual([await denied('c'), await denied('d'), await denied('c'), await denied('d')], [false, false, true, true]);
   });
 
-  test('policies see who calls', async (t) => {
+  test('policies can read the grant of the caller', async (t) => {
     const policy = { version: '1', tools: { echo: { rules: [{ name: 'who', conditions: [{ path: 'grant.name', op: 'eq', value: 'anna' }, { path: 'identity.name', op: 'eq', value: 'grant:anna' }, { path: 'grant.label', op: 'eq', value: 'Anna' }] }] } } };
     const { gate, grant } = await world(t, { policy });
     const anna = await peerFor('http', gate, { headers: bearer(await grant('anna', '--label', 'Anna')) });

@@ -77,7 +77,7 @@ test(`${SWAPS} hand-overs under load lose no call, and keep the process number`,
   assert.equal(code, 0, stdout);
 });
 
-test('a session goes on where it is while the old program leaves', async (t) => {
+test('a session continues in the old program until it ends', async (t) => {
   const gate = use(t, await startServe({ config: settings(), args: ['--no-auth', '--workers', '1'], env: env() }));
   const client = await LegacyHttp.open(gate.url);
   const mark = async () => JSON.parse((await client.call('a__mark')).content[0].text).pid;
@@ -95,10 +95,29 @@ test('a program or settings that do not start change nothing', async (t) => {
   const [worker] = workersOf(gate.pid);
   writeFileSync(path, 'version: "1"\nservres: {}\n');
   process.kill(gate.pid, 'SIGUSR2');
-  await gate.child.waitLine(/does not start with the present settings; nothing has changed/, { stream: 'stderr' });
+  await gate.child.waitLine(/does not start with the present settings, policies and stores; nothing has changed/, { stream: 'stderr' });
   assert.deepEqual(workersOf(gate.pid), [worker]);
   assert.equal((await request('GET', `${gate.origin}/readyz`)).status, 200);
 });
+
+for (const [what, spoil, why] of [
+  ['policy', ({ policy }) => writeFileSync(policy, 'version: "1"\ndefault: perhaps\n'), /default must be "allow" or "deny"/],
+  ['home of a newer version', ({ home }) => writeFileSync(join(home, 'format'), 'sallyport home 99\n'), /newer/],
+  ['store of grants', ({ home }) => writeFileSync(join(home, 'grants.sqlite'), 'no database at all, but long enough to be looked at'.repeat(100)), /grants/],
+]) {
+  test(`a broken ${what} changes nothing: the old program keeps running`, async (t) => {
+    const { SALLYPORT_HOME: home } = env(), policy = policyFile();
+    assert.equal((await cli(['grants', 'create', 'a', '--json'], { env: { SALLYPORT_HOME: home } })).code, 0);
+    const gate = use(t, await startServe({ config: settings({ policy }), args: ['--no-auth', '--workers', '1'], env: { SALLYPORT_HOME: home } }));
+    const [worker] = workersOf(gate.pid);
+    spoil({ policy, home });
+    process.kill(gate.pid, 'SIGUSR2');
+    await gate.child.waitLine(why, { stream: 'stderr' });
+    await gate.child.waitLine(/does not start with the present settings, policies and stores/, { stream: 'stderr' });
+    assert.deepEqual(workersOf(gate.pid), [worker]);
+    assert.equal((await request('GET', `${gate.origin}/readyz`)).status, 200);
+  });
+}
 
 test('without a supervisor SIGUSR2 says what is missing', async (t) => {
   const gate = use(t, await startServe({ config: settings(), env: env() }));
@@ -133,7 +152,7 @@ test('socket activation: connections that were made before the start are served,
   assert.ok(url);
 });
 
-test('what came with the socket must be a listening socket', async () => {
+test('an inherited descriptor that is not a listening socket is refused', async () => {
   const file = tempFile('nothing', ''), { openSync, closeSync } = await import('node:fs');
   const fd = openSync(file);
   const gate = activated(fd, ['serve', '--no-auth', '--config', tempFile('sallyport.yaml', JSON.stringify(settings()))], env());
@@ -144,7 +163,7 @@ test('what came with the socket must be a listening socket', async () => {
   assert.match(stderr, /no listening TCP socket/);
 });
 
-test('a package that replaces the program is what takes over', async (t) => {
+test('after a package upgrade the new program takes over', async (t) => {
   const dir = tempDir('program'), program = join(dir, 'sallyport'), home = env();
   copyFileSync(sallyport, program);
   chmodSync(program, 0o755);

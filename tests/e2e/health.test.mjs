@@ -11,7 +11,7 @@ describe('health checks', () => {
   let gate, upstream, torn, old, modern;
   let dead = false;
   const processes = (text) => children(gate.pid).flatMap((pid) => [pid, ...children(pid)]).filter((pid) => commandLine(pid).join(' ').includes(text));
-  // What a client hears wakes everybody who waits for it.
+  // Every message to a client wakes all waiters.
   const changes = new Map();
   async function follow(peer) {
     for (let heard = true, wake; heard; heard = await peer.next((json) => json?.method === 'notifications/tools/list_changed', { timeout: 600_000 }).catch(() => null)) {
@@ -59,8 +59,8 @@ describe('health checks', () => {
     await torn?.close();
   });
 
-  // All at once: the time that passes is the same.
-  test('hung ones are noticed and come back; who works, or need give no sign, is left alone', async () => {
+  // All cases run concurrently, because each waits for the same time.
+  test('hung servers are detected and restarted; busy servers and those without health checks are left alone', async () => {
     const { pid } = await old.ask('child__mark');
     const working = processes('probe.mjs works');
     const held = old.call('works__hold', { key: 'k' });
@@ -89,7 +89,7 @@ describe('health checks', () => {
       await within(ready(), 'a state that is ready');
       assert.equal((await status('http')).fault, undefined);
     };
-    // One whose connections break is left out at once, and is there again when they hold.
+    // A server whose connections break is left out immediately, and listed again when they work.
     const broken = async () => {
       dead = true;
       await Promise.all([until(old, 'torn', false), until(modern, 'torn', false)]);

@@ -43,7 +43,7 @@ function load(call) {
   return seen;
 }
 
-test('a killed spawner comes back, and so does the one after it', async (t) => {
+test('a killed spawner is replaced, and its replacement, too', async (t) => {
   const { gate, client, env, below } = await serve(t);
   const echo = async (mark) => {
     const { answer } = await client.exchange('tools/call', { name: 's__echo', arguments: { mark } });
@@ -76,7 +76,7 @@ test('a killed spawner comes back, and so does the one after it', async (t) => {
   await gate.stop();
 });
 
-test('spawner and successor killed at once: errors say that the gate has to be restarted', async (t) => {
+test('when spawner and successor are killed at the same time, errors say that the gate has to be restarted', async (t) => {
   const { gate, client, below } = await serve(t);
   const [[spawner], [spare]] = [await until('a spawner', () => some(below('sallyport-spawn'))), await until('a successor', () => some(below('sallyport-spare')))];
   process.kill(spare, 'SIGSTOP'); // the spawner does not see it dead, and it cannot take over
@@ -90,7 +90,7 @@ test('spawner and successor killed at once: errors say that the gate has to be r
   await gate.stop();
 });
 
-test('sandbox helper, zygotes and interpreters come back when they are killed', async (t) => {
+test('sandbox helper, zygotes and interpreters are restarted when they are killed', async (t) => {
   const { gate, client } = await serve(t, { code: { enabled: true } });
   const run = async (mark) => {
     const { answer } = await client.exchange('tools/call', { name: 'code__execute_code', arguments: { code: `result = "${mark}"`, timeout_seconds: 20 } });
@@ -110,6 +110,6 @@ test('sandbox helper, zygotes and interpreters come back when they are killed', 
   }
   calls.run = false;
   await calls.done;
-  for (const text of calls.errors) assert.match(text, /sandbox helper|killed|ended|is gone|signal|sandbox/);
+  for (const text of calls.errors) assert.match(text, /sandbox helper|interpreter process|killed|ended|is gone|signal|sandbox/);
   await gate.stop();
 });

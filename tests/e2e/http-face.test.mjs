@@ -30,14 +30,14 @@ describe('odd but honest clients', () => {
     assert.equal(response.status, 200);
   });
 
-  test('J7 a body that is packed is refused, an empty session id is none', async () => {
+  test('J7 a compressed body is refused, and an empty session id counts as missing', async () => {
     for (const coding of ['gzip', 'br', 'deflate']) {
       assert.equal((await post(world.gate.url, ping(), { headers: { ...headers(), 'Content-Encoding': coding } })).status, 415, coding);
     }
     assert.equal((await post(world.gate.url, ping(), { headers: { ...headers(), 'Mcp-Session-Id': '' } })).status, 400);
   });
 
-  test('H3 initialize twice at once, and again inside a session: each opens a session of its own, the old one lives', async () => {
+  test('H3 concurrent initialize requests, and one inside a session, each open a new session; the old one stays valid', async () => {
     const [one, two] = await Promise.all([LegacyHttp.open(world.gate.url), LegacyHttp.open(world.gate.url)]);
     const again = await post(world.gate.url, initialize, { headers: one.headers });
     const ids = [one.sessionId, two.sessionId, again.headers['mcp-session-id']];
@@ -49,7 +49,7 @@ describe('odd but honest clients', () => {
     assert.equal((await request('post', world.gate.url, { headers: headers(), body: ping() })).status, 405);
   });
 
-  test('an error is answered in JSON-RPC, and says nothing of the inside', async () => {
+  test('an error is a JSON-RPC answer without internal details', async () => {
     for (const response of [
       await post(world.gate.url, '{', { headers: headers() }), await post(world.gate.url, ping(), { headers: { ...headers(), 'Mcp-Session-Id': 'nope' } }),
       await post(world.gate.url, ping(), { headers: { ...headers(), Accept: 'text/html' } }),
@@ -62,8 +62,8 @@ describe('odd but honest clients', () => {
   });
 });
 
-describe('what is given back', () => {
-  test('connections that are left in every state leave no descriptor behind', async (t) => {
+describe('resources are released', () => {
+  test('abandoned connections in every state leave no descriptor behind', async (t) => {
     const { gate, peer } = await pair(t, 'http', 'http');
     await peer.call('echo');
     const headers = { ...JSON_HEADERS, ...peer.headersFor() };
@@ -101,7 +101,7 @@ describe('H1 addresses', () => {
     assert.equal((await post(url, initialize, { headers: { Host: 'evil.example' } })).status, 403);
   });
 
-  test('every other address needs a token, names are no addresses', async () => {
+  test('every other address needs a token; host names are refused as addresses', async () => {
     for (const bind of ['0.0.0.0', '::', '192.0.2.1', 'example.com', '']) {
       const [command, args, env] = gateCommand({ transport: 'http', command: probeCommand(), args: ['--bind', bind] });
       const { code, stderr } = await run(command, args, { env });

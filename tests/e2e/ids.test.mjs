@@ -1,4 +1,4 @@
-// Ids and bytes (protocol.md 7.1): each hop has its own ids, and what nobody edits stays as it was.
+// Ids and bytes (protocol.md 7.1): each hop has its own ids, and unedited bytes pass unchanged.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ALL_PAIRS, modernMeta, pair, peerFor, suitePair, watch } from '../lib/index.mjs';
@@ -36,7 +36,7 @@ for (const [front, back] of ALL_PAIRS) {
       assert.equal((await seen('vendor/bad')).length, 0);
     });
 
-    test('J2 calls at once, answered in any order, each get their own answer', async () => {
+    test('J2 concurrent calls that are answered in any order each get their own answer', async () => {
       const { peer } = world;
       const count = 40;
       const keys = Array.from({ length: count }, (_, i) => `k${i}`);
@@ -45,7 +45,7 @@ for (const [front, back] of ALL_PAIRS) {
       assert.deepEqual((await Promise.all(held)).map(({ content }) => content[0].text), keys.map((key) => `held ${key}`));
     });
 
-    test('J2 answers to nothing, or given twice, are dropped', async () => {
+    test('J2 answers without a request, and second answers, are dropped', async () => {
       const { peer } = world;
       const before = peer.received.length;
       await peer.call('echo');
@@ -60,7 +60,7 @@ for (const [front, back] of ALL_PAIRS) {
       assert.ok(!peer.received.slice(last).some(({ text }) => text.includes('again')));
     });
 
-    test('J3 J4 bytes that nobody edits pass as they are, both ways, keys in any order', async () => {
+    test('J3 J4 unedited bytes pass unchanged in both directions, with keys in any order', async () => {
       const { peer } = world;
       const seen = await watch(world);
       const meta = modern ? `,"_meta":${JSON.stringify(modernMeta())}` : ',"_meta":{"x/y":[1.0,{"a":1}]}';

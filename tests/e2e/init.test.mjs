@@ -150,7 +150,7 @@ describe('nine clients', { concurrency: 1 }, () => {
     assert.match(out, /\+servers:\n\+ {2}files:/);
     assert.match(out, /"env": \{"TOKEN": "\*\*\*"\}/);
     assert.deepEqual(tree(home), FILES);
-    assert.equal((await init(home, '--no-start')).code, 1); // nobody said yes
+    assert.equal((await init(home, '--no-start')).code, 1); // not confirmed
     assert.deepEqual(tree(home), FILES);
   });
 
@@ -204,7 +204,7 @@ describe('nine clients', { concurrency: 1 }, () => {
     assert.deepEqual(await grants(), []);
   });
 
-  // Types an answer at each question, as somebody at a terminal does.
+  // Types an answer to each prompt, like a user at a terminal.
   const TYPIST = `
 import json, os, pty, sys
 answers, line = json.loads(sys.argv[1]), sys.argv[2:]
@@ -221,7 +221,7 @@ sys.stdout.buffer.write(seen)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))`;
   const typed = (answers, ...args) => run('python3', ['-c', TYPIST, JSON.stringify(answers), sallyport, 'init', '--project', join(home, 'project'), ...args], { env: envOf(home), timeout: 120_000 });
 
-  test('at a terminal: what would be started is shown first, and nothing is written before somebody says yes', async () => {
+  test('at a terminal: the commands to start are shown first, and nothing is written before the user confirms', async () => {
     for (const answers of [['n', ''], ['no, thank you, and this line is long enough to fill a small buffer yyyyyyyyyyyyyyyyy', 'x'], []]) {
       const { code, stdout } = await typed(answers);
       assert.equal(code, 1, stdout);
@@ -265,20 +265,79 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))`;
     assert.deepEqual(tree(home), FILES);
   });
 
-  test('one that cannot go back by entry is not overwritten without --force; a policy that was edited is kept', async () => {
+  test('undo in a TOML file that was edited since: only the tables of init go back', async () => {
     await ok(init(home, '--yes', '--no-start', '--client', 'codex'));
-    const edited = `${read(home, '.codex/config.toml')}# mine\n`;
+    const mine = (text) => `${text.replace('# about the rest\n', '# about the rest\n[mcp_servers.mine]\ncommand = "true"\n\n')}# mine\n`;
+    const edited = mine(read(home, '.codex/config.toml'));
+    writeFileSync(join(home, '.codex/config.toml'), edited);
+    assert.match(await ok(init(home, '--undo')), /copied .*config\.toml to .*replaced-[^]*restored {2}server files in .*config\.toml/);
+    assert.equal(read(home, '.codex/config.toml'), mine(FILES['.codex/config.toml']));
+    assert.equal(readFileSync(join(home, 'state/init', replaced().at(-1)), 'utf8'), edited);
+    writeFileSync(join(home, '.codex/config.toml'), FILES['.codex/config.toml']);
+    assert.deepEqual(tree(home), FILES);
+  });
+
+  test('undo of serve in files that were edited since: the servers stand where the gate did, what was added stays', async () => {
+    await ok(init(home, '--yes', '--no-start', '--mode', 'serve', '--client', 'codex'));
+    writeFileSync(join(home, '.codex/config.toml'), `${read(home, '.codex/config.toml')}\n[mcp_servers.mine]\ncommand = "true"\n`);
+    assert.match(await ok(init(home, '--undo')), /restored {2}server files in .*config\.toml/);
+    assert.equal(read(home, '.codex/config.toml'), `${FILES['.codex/config.toml']}\n[mcp_servers.mine]\ncommand = "true"\n`);
+    writeFileSync(join(home, '.codex/config.toml'), FILES['.codex/config.toml']);
+    assert.deepEqual(tree(home), FILES);
+
+    const file = '.codeium/windsurf/mcp_config.json';
+    await ok(init(home, '--yes', '--no-start', '--mode', 'serve', '--client', 'windsurf'));
+    const now = JSON.parse(read(home, file));
+    const names = Object.keys(JSON.parse(FILES[file]).mcpServers);
+    now.mcpServers.mine = { command: 'true' };
+    now.mcpServers[names[0]] = { command: 'false' }; // there again, by hand
+    writeFileSync(join(home, file), JSON.stringify(now, null, 2));
+    const said = await ok(init(home, '--undo'));
+    assert.match(said, new RegExp(`kept      server ${names[0]} in .*: you have added it`));
+    const back = JSON.parse(read(home, file));
+    assert.deepEqual(back, { ...JSON.parse(FILES[file]), mcpServers: { ...JSON.parse(FILES[file]).mcpServers, mine: { command: 'true' }, [names[0]]: { command: 'false' } } });
+    writeFileSync(join(home, file), FILES[file]);
+    assert.deepEqual(tree(home), FILES);
+  });
+
+  test('undo in settings of your own that were edited since: the lines of init go', async () => {
+    const own = tempDir('home'), settings = '.config/sallyport/sallyport.yaml';
+    mkdirSync(join(own, '.config/sallyport'), { recursive: true });
+    mkdirSync(join(own, '.cursor'));
+    mkdirSync(join(own, 'project'));
+    const mine = 'version: "1"\nservers:\n  old: {command: "true"}\n# the end\n', more = '  later: {command: "true"}\n';
+    writeFileSync(join(own, settings), mine);
+    writeFileSync(join(own, '.cursor/mcp.json'), JSON.stringify({ mcpServers: { one: { command: 'cat', args: ['-'] } } }, null, 2));
+    await ok(init(own, '--yes', '--no-start', '--mode', 'serve'));
+    const wrote = read(own, settings);
+    assert.notEqual(wrote, mine);
+    writeFileSync(join(own, settings), wrote.replace('# the end\n', `${more}# the end\n# mine\n`));
+    assert.match(await ok(init(own, '--undo')), /restored {2}the lines of init in .*sallyport\.yaml/);
+    assert.equal(read(own, settings), mine.replace('# the end\n', `${more}# the end\n# mine\n`));
+  });
+
+  test('an unchanged file is kept, too, before it goes back', async () => {
+    await ok(init(home, '--yes', '--no-start', '--client', 'cursor'));
+    const wrote = read(home, '.cursor/mcp.json'), before = replaced().length;
+    assert.match(await ok(init(home, '--undo')), /copied .*mcp\.json to .*replaced-/);
+    assert.equal(replaced().length, before + 1);
+    assert.equal(readFileSync(join(home, 'state/init', replaced().at(-1)), 'utf8'), wrote);
+  });
+
+  test('an entry of init that was edited is not overwritten without --force; a policy that was edited is kept', async () => {
+    await ok(init(home, '--yes', '--no-start', '--client', 'codex'));
+    const edited = read(home, '.codex/config.toml').replace('"/srv/data"', '"/srv/other"');
     writeFileSync(join(home, '.codex/config.toml'), edited);
     const refused = await init(home, '--undo');
     assert.equal(refused.code, 1);
     assert.match(refused.stderr, /config\.toml` has changed since init wrote it.*--force/);
     writeFileSync(join(home, '.config/sallyport/policies/files.yaml'), 'version: "1"\n');
     assert.match(await ok(init(home, '--undo', '--force')), /copied .*config\.toml to .*replaced-/);
-    assert.equal(readFileSync(join(home, 'state/init', replaced().at(-1)), 'utf8'), edited);
+    assert.ok(replaced().some((name) => readFileSync(join(home, 'state/init', name), 'utf8') === edited));
     assert.deepEqual(tree(home), FILES);
   });
 
-  test('a file that cannot be read is an error, not nothing to do', async () => {
+  test('a file that cannot be read is an error', async () => {
     const rows = [
       ['x = yes\n', /left alone: line 1: not a value of TOML 1\.0; a text needs quotes/],
       ['[[mcp_servers]]\nname = "a"\n', /left alone: .*write `\[\.\.\.\]` for `\[\[\.\.\.\]\]`/],
@@ -427,7 +486,7 @@ describe('doctor', { concurrency: 1 }, () => {
       for (const [line] of fix.matchAll(/^chmod .*$/g)) assert.equal((await shell(line)).code, 0, line);
   });
 
-  test('when the fixes are done as they are written, it says so; settings with a mistake are named with their line', async () => {
+  test('after all suggested fixes no problem is reported; a mistake in the settings is named with its line', async () => {
     settings('127.0.0.1:0', { files });
     chmodSync(config, 0o600);
     rmSync(join(env.SALLYPORT_HOME, 'audit.key')); // it was empty, to have a mode that is too wide

@@ -1,4 +1,4 @@
-// kill -9 at any moment: what the gate had said yes to is there after it. Round after round a gate is killed in the middle of calls, new
+// kill -9 at any moment: everything that the gate had confirmed exists afterwards. Round after round a gate is killed in the middle of calls, new
 // grants and new approvals, and the next one, of the same home, has every grant, every approval and the record of every call that was answered.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';

@@ -33,7 +33,7 @@ async function login({ guard, env }, args = [], { open = (url) => browse(url) } 
 }
 
 describe('sallyport login', () => {
-  test('discovery, registration, PKCE, resource, tokens sealed at rest; then the gate shows them', async (t) => {
+  test('discovery, registration, PKCE, resource, tokens encrypted at rest; then the gate sends them', async (t) => {
     const w = await world(t);
     const gate = use(t, await startGate({ upstream: w.guard.url, env: w.env }));
     await assert.rejects(peerFor('http', gate), /sallyport login --url http:\/\/127\.0\.0\.1:\d+\/mcp --scope mcp`/, 'before, it says what to do');
@@ -68,7 +68,7 @@ describe('sallyport login', () => {
     assert.equal(gate.stderr.includes(shown[0].token), false);
   });
 
-  test('a token that ended or was refused is refreshed, and the call goes on', async (t) => {
+  test('an expired or refused token is refreshed, and the call continues', async (t) => {
     const w = await world(t);
     assert.equal((await login(w)).code, 0);
     const gate = use(t, await startGate({ upstream: w.guard.url, env: w.env }));
@@ -102,7 +102,7 @@ describe('sallyport login', () => {
     }
   });
 
-  test('forgotten: the gate has nothing to show any more', async (t) => {
+  test('after --forget the gate has no token for the server', async (t) => {
     const w = await world(t);
     assert.equal((await login(w)).code, 0);
     assert.equal((await cli(['login', '--url', w.guard.url, '--forget'], { env: w.env })).code, 0);
@@ -111,7 +111,7 @@ describe('sallyport login', () => {
     await assert.rejects(peerFor('http', gate), /sallyport login/);
   });
 
-  test('a sealed login opens only as what it is', async (t) => {
+  test('a modified login file cannot be decrypted', async (t) => {
     const w = await world(t);
     assert.equal((await login(w)).code, 0);
     const dir = join(w.home, 'logins');
@@ -126,7 +126,7 @@ describe('sallyport login', () => {
 });
 
 // Attack 23 and its like: what a hostile server or authorization server may say.
-describe('what is not believed', () => {
+describe('untrusted metadata and answers are refused', () => {
   const refused = async (t, options, why) => {
     const w = await world(t, options);
     const { code, stderr, url } = await login(w);
@@ -135,19 +135,19 @@ describe('what is not believed', () => {
     return { w, url };
   };
 
-  test('metadata of another resource, on another origin, without an authority', async (t) => {
+  test('metadata of another resource, on another origin, or without an authorization server is refused', async (t) => {
     await refused(t, { guard: { resource: () => 'https://elsewhere.example/mcp' } }, /another resource/);
     await refused(t, { guard: { challenge: () => 'Bearer resource_metadata="http://127.0.0.1:1/.well-known/oauth-protected-resource"' } }, /another origin/);
     await refused(t, { guard: { metadata: ({ resource }) => ({ resource }) } }, /no authorization server/);
   });
 
-  test('23 endpoints that are no https URLs: file:, shell, plain http elsewhere', async (t) => {
+  test('23 endpoints that are not https URLs are refused: file:, shell, plain http elsewhere', async (t) => {
     for (const issuer of ['file:///etc/passwd', 'http://example.com', '$(touch /tmp/x)', 'https://a@b.example', 'javascript:alert(1)']) {
       await refused(t, { guard: { metadata: (doc) => ({ ...doc, authorization_servers: [issuer] }) } }, /not https/);
     }
   });
 
-  test('an authority that says it is another, or lacks PKCE, or names odd endpoints', async (t) => {
+  test('an authorization server with another issuer, without PKCE or with invalid endpoints is refused', async (t) => {
     const { createServer } = await import('node:http');
     const { once } = await import('node:events');
     for (const [change, why] of [
@@ -170,7 +170,7 @@ describe('what is not believed', () => {
     }
   });
 
-  test('an answer with another state counts for nothing; one of another issuer ends the login', async (t) => {
+  test('an answer with another state is ignored; one of another issuer ends the login', async (t) => {
     const w = await world(t);
     const { code, stderr } = await login(w, [], {
       async open(url) {
@@ -185,7 +185,7 @@ describe('what is not believed', () => {
     assert.match(stderr, /not of the authorization server/);
   });
 
-  test('a login for one URL is not shown at another', async (t) => {
+  test('a login for one URL is not sent to another', async (t) => {
     const w = await world(t);
     assert.equal((await login(w)).code, 0);
     const probe = use(t, await startProbe());

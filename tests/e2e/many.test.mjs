@@ -1,4 +1,4 @@
-// Everything beside tools where several servers stand behind /mcp: what they ask of the client, what they tell it, lists of many pages,
+// Everything beside tools where several servers stand behind /mcp: requests and notifications of servers, lists of many pages,
 // tasks and completions. Each finds its way to and from the right server, by the names that the client knows.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -18,7 +18,7 @@ describe('two servers behind /mcp', { concurrency: 1 }, () => {
   });
   after(async () => { await gate?.stop(); await a?.stop(); await b?.stop(); });
 
-  test('questions of each reach the client, and the answers the one that asked', async () => {
+  test('requests of each server reach the client, and each answer reaches the server that asked', async () => {
     const peer = await new HttpPeer(gate.url).initialize();
     const questions = [
       ['roots/list', undefined, { roots: [{ uri: 'file:///x' }] }],
@@ -33,7 +33,7 @@ describe('two servers behind /mcp', { concurrency: 1 }, () => {
         assert.deepEqual(await answer, result, `${server} ${method}`);
       }
     }
-    // Both at once: neither gets the other's.
+    // Both concurrently: neither server gets the answer for the other.
     const both = ['a', 'b'].map((server) => peer.ask(`${server}__ask`, { method: 'elicitation/create', params: { message: server, requestedSchema: { type: 'object', properties: {} } } }));
     for (let i = 0; i < 2; i++) {
       const { id, params } = await peer.next((json) => json?.method === 'elicitation/create');
@@ -43,7 +43,7 @@ describe('two servers behind /mcp', { concurrency: 1 }, () => {
     await peer.end();
   });
 
-  test('one subscription in the modern era hears of both, under its own id and its own URIs', async () => {
+  test('one modern subscription gets notifications of both servers, under its own id and URIs', async () => {
     const peer = new ModernHttpPeer(gate.url);
     const uris = ['sallyport:a/x://1', 'sallyport:b/x://1'];
     const response = await peer.send(peer.message('subscriptions/listen', { notifications: { toolsListChanged: true, resourceSubscriptions: uris } }, 'mine'));
@@ -76,7 +76,7 @@ describe('two servers behind /mcp', { concurrency: 1 }, () => {
     assert.ok(names.includes('a__echo') && names.includes('b__echo'));
   });
 
-  test('tasks with one id at two servers are two, and each is asked where it runs', async () => {
+  test('tasks with the same id at two servers are separate, and each is queried at its own server', async () => {
     const client = await LegacyHttp.open(gate.url);
     for (const server of ['a', 'b']) {
       const { task } = await client.request('tools/call', { name: `${server}__echo`, arguments: {}, task: { ttl: 60_000 } });

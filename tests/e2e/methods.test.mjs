@@ -1,5 +1,5 @@
 // Method by method (protocol.md 7.4), within one era, for every pair of front and server: what
-// either side says reaches the other as if nobody stood between them.
+// either side sends reaches the other as over a direct connection.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ALL_PAIRS, LEGACY, LEGACY_PAIRS, LegacyHttp, MODERN_PAIRS, ModernHttp, legacyServer, pair, policyFile, startGate, startServe, startUpstream, suitePair, use, watch } from '../lib/index.mjs';
@@ -17,7 +17,7 @@ for (const [front, back] of ALL_PAIRS) {
       for (const token of ['tok-"é', 7, 0, -3]) {
         const before = peer.received.length;
         await peer.call('progress', { steps: 3, late: 1 }, { meta: { progressToken: token } });
-        await peer.call('echo'); // whatever was late has come by now
+        await peer.call('echo'); // every late message has arrived by now
         const messages = peer.received.slice(before).map(({ json }) => json);
         assert.deepEqual(messages.filter(isProgress).map(({ params }) => params),
           [1, 2, 3].map((progress) => ({ progressToken: token, progress, total: 3 })));
@@ -25,7 +25,7 @@ for (const [front, back] of ALL_PAIRS) {
       }
     });
 
-    test('progress: calls at once do not mix', async () => {
+    test('progress: concurrent calls do not mix', async () => {
       const { peer } = world;
       const before = peer.received.length;
       const calls = [1, 2].map((steps) => peer.exchange('tools/call', { name: 'progress', arguments: { steps }, _meta: { progressToken: `t${steps}` } }));
@@ -45,7 +45,7 @@ for (const [front, back] of ALL_PAIRS) {
       assert.equal(JSON.parse(call.raw).params._meta?.progressToken, undefined);
     });
 
-    test('pagination: cursors and pages pass untouched, also the empty one', async () => {
+    test('pagination: cursors and pages pass unchanged, including the empty cursor', async () => {
       const { peer, probe } = world;
       const seen = await watch(world);
       const whole = (await peer.request('tools/list')).tools.map(({ name }) => name);
@@ -119,7 +119,7 @@ for (const [front, back] of ALL_PAIRS) {
       });
     }
 
-    test('cancel: of a call that is over or never was, harms nothing', async () => {
+    test('cancel: cancelling a finished or unknown call has no effect', async () => {
       const { peer, probe } = world;
       const seen = await watch(world);
       await peer.call('echo', {}, { id: 'over' });
@@ -136,19 +136,19 @@ for (const [front, back] of LEGACY_PAIRS) {
   describe(`legacy only, ${front} to ${back}`, () => {
     const world = suitePair(front, back);
 
-    test('initialize: passes once, with what each side said; initialized follows', async (t) => {
+    test('initialize is forwarded once with the data of each side, then initialized', async (t) => {
       const { peer, probe } = await pair(t, front, back, { initialize: { capabilities: { roots: {}, experimental: { 'x/y': { z: 1 } } }, version: LEGACY } });
       assert.deepEqual(peer.server.serverInfo, { name: 'probe', version: '1' });
       assert.equal(peer.server.instructions, 'probe');
       await peer.call('echo');
-      // Over HTTP the gate first asks which era the server speaks.
+      // Over HTTP the gate first probes the era of the server.
       const entries = (probe?.seen ?? await peer.ask('seen')).filter(({ method }) => method && method !== 'server/discover');
       assert.deepEqual(entries.map(({ method }) => method).slice(0, 3),
         ['initialize', 'notifications/initialized', 'tools/call']);
       assert.deepEqual(JSON.parse(entries[0].raw).params.capabilities, { roots: {}, experimental: { 'x/y': { z: 1 } } });
     });
 
-    test('ping: answered at once, for the client and for the server', async () => {
+    test('ping: answered immediately, for the client and for the server', async () => {
       const { peer, probe } = world;
       const seen = await watch(world);
       assert.deepEqual(await peer.request('ping'), {});
@@ -157,7 +157,7 @@ for (const [front, back] of LEGACY_PAIRS) {
       assert.ok(!peer.received.some(({ json }) => json.method === 'ping'));
     });
 
-    test('sampling, elicitation, roots: asked of the client whose call it is, answers go back whole', async () => {
+    test('sampling, elicitation and roots requests go to the client that made the call; answers return unchanged', async () => {
       const { peer } = world;
       for (const [method, params, reply] of [
         ['roots/list', undefined, { result: { roots: [{ uri: 'file:///r', name: 'r' }] } }],
@@ -177,7 +177,7 @@ for (const [front, back] of LEGACY_PAIRS) {
       }
     });
 
-    test('a question that the server takes back is taken back at the client', async () => {
+    test('a request that the server cancels is cancelled at the client', async () => {
       const { peer } = world;
       const before = peer.received.length;
       const { via } = await peer.exchange('tools/call', { name: 'retract', arguments: { method: 'roots/list' } });
@@ -258,7 +258,7 @@ for (const [front, back] of MODERN_PAIRS) {
       }
     });
 
-    test('requests of a server have no place in this era: refused at once, never passed on', async () => {
+    test('requests of a server are refused immediately in this era and never forwarded', async () => {
       const { peer } = world;
       if (back === 'child') assert.ok((await peer.ask('ask', { method: 'roots/list' })).error.code < 0);
       await peer.call('retract', { method: 'roots/list' });
@@ -290,10 +290,10 @@ test('tool names as servers have them: blanks, brackets and other languages pass
   const client = await LegacyHttp.open(gate.url);
   assert.deepEqual((await client.request('tools/list')).tools.map(({ name }) => name), names);
   for (const name of names) assert.equal((await client.call(name, {})).content[0].text, name);
-  await gate.child.waitLine(/d12 bad-name .*`--poison flag` lets it pass/, { stream: 'stderr' });
+  await gate.child.waitLine(/d12 bad-name .*`--poison flag` allows it/, { stream: 'stderr' });
 });
 
-test('what a legacy server says of caches is no reason to fail, for either era, alone or among others', async (t) => {
+test('cache fields in results of a legacy server are accepted in either era, with one server and with many', async (t) => {
   // As the Go SDK's servers do in their stateful mode.
   const cached = { resultType: 'complete', ttlMs: 0, cacheScope: 'public' };
   const tool = { name: 'look', inputSchema: { type: 'object' } };

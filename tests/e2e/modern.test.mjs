@@ -8,7 +8,7 @@ const META = 'io.modelcontextprotocol/';
 const call = (name, args = {}, id = 1) => modernRequest(id, 'tools/call', { name, arguments: args });
 const base64 = (text) => `=?base64?${Buffer.from(text).toString('base64')}?=`;
 
-describe('H9 what a client says twice must agree', () => {
+describe('H9 headers that mirror the body must agree with it', () => {
   const world = suitePair('modern-http', 'http');
 
   async function refused(message, headers, code, status = 400) {
@@ -68,20 +68,20 @@ describe('H9 what a client says twice must agree', () => {
     assert.equal(peer.statuses.at(-1), 200);
   });
 
-  test('names that no header can carry come as base64, and case of header names does not matter', async () => {
+  test('names that do not fit into a header are base64, and the case of header names does not matter', async () => {
     const message = modernRequest(1, 'prompts/get', { name: 'sp ace/é' });
     const response = await post(world.gate.url, message, { headers: { 'mcp-protocol-version': MODERN, 'MCP-METHOD': ' prompts/get ', 'mcp-NAME': base64('sp ace/é') } });
     assert.equal(response.status, 200);
     assert.equal((await response.json()).result.said.params.name, 'sp ace/é');
   });
 
-  test('notifications need no mirrored headers, responses have no place', async () => {
+  test('notifications need no mirrored headers, and responses are refused', async () => {
     const note = { jsonrpc: '2.0', method: 'notifications/x', params: { _meta: modernMeta() } };
     assert.equal((await post(world.gate.url, note, { headers: { 'MCP-Protocol-Version': MODERN } })).status, 202);
     assert.equal((await post(world.gate.url, { jsonrpc: '2.0', id: 1, result: {} }, { headers: { 'MCP-Protocol-Version': MODERN } })).status, 400);
   });
 
-  test('sessions mean nothing: the header is ignored and none is given', async () => {
+  test('the session header is ignored, and none is returned', async () => {
     const message = call('mark');
     const response = await post(world.gate.url, message, { headers: { ...modernHeaders(message), 'Mcp-Session-Id': 'x', 'Last-Event-ID': 'y' } });
     assert.equal(response.status, 200);
@@ -89,7 +89,7 @@ describe('H9 what a client says twice must agree', () => {
   });
 });
 
-describe('U4 arguments that travel as headers too', () => {
+describe('U4 arguments that are also sent as headers', () => {
   test('HTTP to HTTP: headers of the client pass, unknown ones too', async (t) => {
     const world = await pair(t, 'modern-http', 'http');
     const seen = await watch(world);
@@ -157,7 +157,7 @@ describe('U4 arguments that travel as headers too', () => {
     await peer.call('region', { region: 'eu' });
   });
 
-  test('a changed list of tools is learned anew', async (t) => {
+  test('a changed list of tools is fetched again', async (t) => {
     const world = await pair(t, 'modern-stdio', 'http', { probe: { pageSize: 7 } });
     const { peer, probe } = world;
     await peer.call('echo', { zone: 'a' });

@@ -8,7 +8,7 @@ import { callTool, cli, consoleWorld, POLICY, tempDir } from '../lib/index.mjs';
 const DENIED = /POLICY DENIED/;
 const text = ({ result, error }) => error?.message ?? result.content[0].text;
 
-test('each command moves the tool, keeps comments, prints the difference, is enforced by the gate that runs, and is on record', async (t) => {
+test('each command moves the tool, keeps comments, prints the difference, takes effect in the running gate, and is recorded', async (t) => {
   const world = await consoleWorld(t);
   const agent = await world.agent();
   const run = (...args) => cli([...args, '--config', world.paths.settings], { env: world.env });
@@ -46,7 +46,7 @@ test('each command moves the tool, keeps comments, prints the difference, is enf
   assert.equal((await world.api('GET', `policies/${id}/history/${first.version}`)).json.text, POLICY);
 });
 
-test('what cannot be done changes nothing and says why', async () => {
+test('an edit that is not possible changes nothing and says why', async () => {
   const dir = tempDir();
   const path = join(dir, 'policy.yaml');
   const env = { SALLYPORT_HOME: join(dir, 'home') };

@@ -81,7 +81,7 @@ test('HTTPS with grants, large messages and kept connections; no certificate nee
   await assert.rejects(fetch(gate.origin.replace('https', 'http')), 'plain HTTP gets nowhere');
 });
 
-test('a certificate of the authorities is an identity, and rules say what it may do', async (t) => {
+test('a client certificate of a trusted authority is an identity, and rules say what it may do', async (t) => {
   const { gate, home } = await world(t, {
     rules: [{ when: { dns: 'build-7.example.com' }, servers: ['a'] }, { when: { email: 'anna@example.com' } }, { when: { common_name: 'plain' }, servers: ['b'] }],
     policy: { version: '1', tools: { echo: { rules: [{ name: 'who', conditions: [{ path: 'identity.subject', op: 'contains', value: 'CN=build' }] }] } } },
@@ -100,7 +100,7 @@ test('a certificate of the authorities is an identity, and rules say what it may
   assert.ok(stdout.includes('"cert:spiffe://example.com/build"'), 'by its URI');
 });
 
-test('one of anybody else, or not for clients, ends the handshake; without a fitting rule 403; a token comes first', async (t) => {
+test('a certificate of another authority, or not for clients, ends the handshake; no matching rule gets 403; a token takes precedence', async (t) => {
   const { gate, home } = await world(t, { rules: [{ when: { dns: 'build-7.example.com' } }] });
   for (const name of ['stranger-client', 'server-only']) await assert.rejects(ask(gate, { name, body: initialize }), name);
   assert.equal((await ask(gate, { name: 'anna', body: initialize })).status, 403);
@@ -137,7 +137,7 @@ test('the identity matrix for certificates: nothing is reachable that should not
   assert.equal((await cli(['grants', 'list', '--json'], { env: { SALLYPORT_HOME: home } })).stdout.includes('mallory'), false);
 });
 
-test('files that are no certificate or do not belong together are refused at the start', async () => {
+test('invalid certificate files, and a key that does not match, are refused at the start', async () => {
   const start = async (tls) => {
     const path = join(tempDir(), 'sallyport.yaml');
     writeFileSync(path, JSON.stringify({ version: '1', policy: policyFile(), code: { enabled: false }, servers: { a: { command, args } }, tls }));

@@ -36,7 +36,7 @@ describe('a wrapped server', { concurrency: 3 }, () => {
     });
   }
 
-  test('has counters of its own: those of another server of the same home do not meet them', async (t) => {
+  test('has its own counters, separate from those of another server of the same home', async (t) => {
     const env = { SALLYPORT_HOME: join(tempDir(), 'home') };
     const open = async (name) => peerFor('stdio', use(t, await startGate({ transport: 'stdio', policy: LIMITED, command: [launcher('npx'), '-y', name], args: ['--env', `SOURCE=${SERVER}`], env })));
     const [one, two] = [await open('one-server'), await open('two-server')];

@@ -1,4 +1,4 @@
-// Tokens of identity providers: which are taken, what their bearers may do, and the gate as a resource server.
+// Tokens of identity providers: which are accepted, what clients may do with them, and the gate as a resource server.
 import assert from 'node:assert/strict';
 import { createHmac, createPublicKey } from 'node:crypto';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ async function world(t, { issuer, auth = {}, issuerSettings = {}, policy = ALLOW
   const status = async (token, path = '/mcp', headers = {}) => (await post(gate.url, ping, { path, headers: { ...bearer(token), ...headers } })).status;
   return { issuer, gate, home, status };
 }
-const IN = 400; // authenticated, and told to initialize first
+const IN = 400; // authenticated; the error says to initialize first
 
 describe('which tokens are good', () => {
   test('signature, issuer, audience, times, form', async (t) => {
@@ -65,7 +65,7 @@ describe('which tokens are good', () => {
     for (const kid of Object.keys(issuer.keys)) assert.equal(await some.status(await issuer.sign({}, { kid })), ['e', 'd'].includes(kid) ? IN : 401, kid);
   });
 
-  test('keys rotate: a new one is fetched when its first token comes, a withdrawn one is forgotten, and nobody can make the gate ask for ever', async (t) => {
+  test('keys rotate: a new key is fetched at its first token, a withdrawn one is dropped, and unknown keys cannot cause endless fetches', async (t) => {
     const { issuer, status } = await world(t);
     const old = await issuer.sign();
     assert.equal(await status(old), IN);
@@ -80,7 +80,7 @@ describe('which tokens are good', () => {
     assert.equal(await status(await issuer.sign({}, { kid: 'k2' })), IN);
   });
 
-  test('an issuer that is down, or says it is another: no client can authenticate, and the log says why', async (t) => {
+  test('with an issuer that is down or has another name no client can authenticate, and the log says why', async (t) => {
     const issuer = use(t, await startIssuer());
     issuer.down = true;
     const { status } = await world(t, { issuer });
@@ -96,7 +96,7 @@ describe('which tokens are good', () => {
   });
 });
 
-describe('what their bearers may do', () => {
+describe('what clients with a token may do', () => {
   const rules = [
     { when: { groups: 'admins', email_verified: true }, roles: ['admin'] },
     { when: { groups: 'a-team' }, servers: ['a'], tools: ['ech*'] },
@@ -116,7 +116,7 @@ describe('what their bearers may do', () => {
     assert.deepEqual((await peer.request('tools/list')).tools.map(({ name }) => name), ['a__echo']);
   });
 
-  test('a grant\'s rights, for as long as it has them', async (t) => {
+  test('a rule can give a token the rights of a grant, until the grant is revoked', async (t) => {
     const { issuer, home, status, gate } = await world(t, { auth: { resource: RESOURCE, rules } });
     const token = await issuer.sign({ scope: 'mcp batch' });
     const grants = (...line) => cli(['grants', ...line], { env: { SALLYPORT_HOME: home } });
@@ -153,7 +153,7 @@ describe('what their bearers may do', () => {
     assert.deepEqual([...names].sort(), ['anna', 'bob', 'eve'].map((sub) => `oidc:${issuer.issuer}|${sub}`));
   });
 
-  test('a fresh token of the same person goes on with the session; other rights or another person do not', async (t) => {
+  test('a new token of the same user continues the session; one with other rights or of another user does not', async (t) => {
     const { issuer, gate } = await world(t);
     const peer = await peerFor('http', gate, { headers: bearer(await issuer.sign({ jti: '1' })) });
     const again = async (claims) => (await post(gate.url, ping, { headers: { ...peer.headersFor(), ...bearer(await issuer.sign(claims)) } })).status;
@@ -163,7 +163,7 @@ describe('what their bearers may do', () => {
     assert.equal(await again({}), 200);
   });
 
-  test('a token that expires ends its stream; a refreshed one of the same subject goes on with the session', async (t) => {
+  test('an expired token ends its stream; a refreshed one of the same subject continues the session', async (t) => {
     const { issuer, gate } = await world(t, { issuerSettings: { skew: '1s' } });
     let peer, stream;
     for (let seconds = 4; stream?.status !== 200; seconds *= 2) { // on a busy machine a short one may end before it is in
@@ -201,21 +201,21 @@ describe('the gate as a resource server', () => {
     for (const claims of [{ scope: 'a mcp b' }, { scp: ['mcp'] }]) assert.equal((await post(gate.url, ping, { headers: bearer(await issuer.sign(claims)) })).status, IN);
   });
 
-  test('a token for one endpoint opens that one only', async (t) => {
+  test('a token for one endpoint is valid at that endpoint only', async (t) => {
     const { issuer, status } = await world(t);
     const token = await issuer.sign({ aud: `${RESOURCE}/mcp/a` });
     assert.equal(await status(token, '/mcp/a'), IN);
     for (const path of ['/mcp', '/mcp/b', '/sse', '/mcp/servers']) assert.equal(await status(token, path), 401, path);
   });
 
-  test('a gate without issuers has no such thing', async (t) => {
+  test('a gate without issuers serves no metadata', async (t) => {
     const gate = use(t, await startServe({ args: [], config: { version: '1', policy: policyFile(), code: { enabled: false }, servers: { a: { command, args } } } }));
     assert.equal((await request('GET', gate.url, { path: '/.well-known/oauth-protected-resource' })).status, 404);
     const response = await post(gate.url, ping);
     assert.deepEqual([response.status, response.headers['www-authenticate']], [401, 'Bearer']);
   });
 
-  // The whole dance: an SDK client finds the authorization server by itself, and gets in with what it gives.
+  // The whole flow: an SDK client finds the authorization server by itself and authenticates with its token.
   for (const version of ['v1', 'v2']) {
     test(`SDK ${version} logs in at a real authorization server and calls a tool`, async (t) => {
       const provider = use(t, await startProvider());

@@ -1,4 +1,4 @@
-// Every way by which a server's words reach a client, filtered: answers, errors, log messages, progress, questions in
+// Every channel from a server to a client is filtered: answers, errors, log messages, progress, questions in
 // either era, what code prints; and what results held, as labels of a policy's flows.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -65,7 +65,7 @@ describe('questions between the eras', () => {
   const sample = { name: 'test_sampling', arguments: { prompt: `Greet ${EMAIL} with ${KEY}` } };
 
   for (const era of ['legacy', 'modern']) {
-    test(`a client of the newer one, a server of the ${era === 'legacy' ? 'older' : 'newer'} one`, async () => {
+    test(`a modern client and a server of the ${era === 'legacy' ? 'older' : 'newer'} era`, async () => {
       const client = new ModernHttp(gates[`${era}-tokenize`].url, { capabilities });
       for (const params of [elicit, sample]) {
         const asked = await client.request('tools/call', params);
@@ -78,7 +78,7 @@ describe('questions between the eras', () => {
     });
   }
 
-  test('a client of the older one, a server of the newer one', async () => {
+  test('a legacy client and a modern server', async () => {
     const asked = [];
     const onRequest = (method, params) => { asked.push(params); return answers[method]; };
     const client = await LegacyHttp.open(gates['modern-tokenize'].url, { capabilities, onRequest });
@@ -99,7 +99,7 @@ describe('questions between the eras', () => {
     });
   }
 
-  test('block: nobody is asked', async () => {
+  test('block: the client is not asked', async () => {
     const modern = await new ModernHttp(gates['legacy-block'].url, { capabilities }).exchange('tools/call', elicit);
     assert.ok(!JSON.stringify(modern.answer).includes(EMAIL));
     assert.equal(modern.answer.result?.inputRequests, undefined);
@@ -132,7 +132,7 @@ describe('questions between the eras', () => {
   });
 });
 
-describe('labels that results give', () => {
+describe('flow labels from results', () => {
   const tools = [
     { name: 'read_contacts', description: 'Reads a contact', inputSchema: { type: 'object' }, annotations: { readOnlyHint: true, openWorldHint: false } },
     { name: 'send_email', description: 'Sends an e-mail to anybody', inputSchema: { type: 'object', properties: { to: { type: 'string' } } }, annotations: { readOnlyHint: false, openWorldHint: true } },
@@ -146,7 +146,7 @@ describe('labels that results give', () => {
     return { read: (text) => { said.next = text; return call('read_contacts'); }, sends: async () => !(await call('send_email')).isError };
   };
 
-  test('after a result with a kind nothing is sent any more; other kinds do not matter', async (t) => {
+  test('after a result with the named kind sinks are denied; other kinds do not matter', async (t) => {
     for (const mode of ['tokenize', 'report']) {
       const w = await world(t, ['--pii', mode], [{ after: ['result.pii.EMAIL > 1'], deny: ['sink'] }]);
       await w.read(`${KEY} and ${EMAIL}`);
@@ -158,7 +158,7 @@ describe('labels that results give', () => {
     }
   });
 
-  test('any kind; where nobody looks, results count as if they held it', async (t) => {
+  test('a label for any kind; results that are not scanned count as if they held it', async (t) => {
     const any = await world(t, ['--pii', 'tokenize'], [{ after: ['result.pii > 0'], deny: ['sink'] }]);
     assert.equal(await any.sends(), true);
     await any.read(KEY);
@@ -222,10 +222,10 @@ describe('modes by server, tool, kind and grant in sallyport.yaml', () => {
   after(async () => { for (const close of open.reverse()) await close(); });
   const call = async (who, name, args = {}) => (await clients[who].request('tools/call', { name, arguments: args })).content[0].text;
 
-  test('each says its part', async () => {
+  test('each rule applies to its server, tool, kind and grant', async () => {
     assert.match(await call('dev', 'crm__read'), new RegExp(`^\\[EMAIL\\] ${TOKEN('SECRET').source}$`));
     assert.equal(await call('dev', 'web__read'), `${EMAIL} ${KEY}`);
-    assert.match(await call('dev', 'crm__block_all'), /kept back: it holds EMAIL 1, SECRET 1/);
+    assert.match(await call('dev', 'crm__block_all'), /withheld: it contains EMAIL 1, SECRET 1/);
     assert.equal(await call('ops', 'crm__read'), `${EMAIL} ${KEY}`);
   });
 
@@ -273,13 +273,13 @@ describe('modes by server, tool, kind and grant in sallyport.yaml', () => {
     assert.equal(heard.at(-1), EMAIL, 'while the model\'s own word counts, whichever way it goes');
   });
 
-  test('values that were put back are not shown by a server whose mode would let them pass', async () => {
+  test('restored values stay hidden in results of a server whose mode lets values pass', async () => {
     const { sanitized_text: token } = JSON.parse(await call('dev', 'code__sanitize_pii', { text: EMAIL }));
     assert.equal(await call('dev', 'web__read', { text: `to ${token}` }), `to ${token}`);
     assert.equal(heard.at(-1), `to ${EMAIL}`);
   });
 
-  test('metrics count, and hold no value', async () => {
+  test('metrics count findings and hold no value', async () => {
     const body = await (await request('GET', `${gate.origin}/metrics`)).text();
     assert.match(body, /^sallyport_pii_found_total\{kind="EMAIL"\} [1-9]/m);
     assert.match(body, /^sallyport_pii_blocked_total 1$/m);

@@ -95,24 +95,24 @@ describe('tokenize', () => {
   });
 });
 
-test('off: nothing is looked at', async (t) => {
+test('off: nothing is scanned', async (t) => {
   const w = await world(t, { args: [] });
   w.next = { content: [{ type: 'text', text: EMAIL }] };
   assert.equal(textOf(await w.call('read', {})), EMAIL);
 });
 
-test('redact leaves no way back', async (t) => {
+test('redact cannot be reversed', async (t) => {
   const w = await world(t, { args: ['--pii', 'redact'] });
   w.next = { content: [{ type: 'text', text: `${EMAIL} ${KEY}` }] };
   assert.equal(textOf(await w.call('read', {})), '[EMAIL] [SECRET]');
 });
 
-test('block keeps the whole result back and says what was in it', async (t) => {
+test('block withholds the whole result and names the kinds in it', async (t) => {
   const w = await world(t, { args: ['--pii', 'block'] });
   w.next = { content: [{ type: 'text', text: `${EMAIL} ${KEY}` }] };
   const result = await w.call('read', {});
   assert.equal(result.isError, true);
-  assert.match(textOf(result), /kept back: it holds EMAIL 1, SECRET 1/);
+  assert.match(textOf(result), /withheld: it contains EMAIL 1, SECRET 1/);
   w.next = { content: [{ type: 'text', text: 'nothing' }] };
   assert.equal(textOf(await w.call('read', {})), 'nothing');
 });
@@ -128,7 +128,7 @@ test('report changes nothing and counts', async (t) => {
   assert.ok(!stdout.includes(EMAIL));
 });
 
-test('modes by server, tool and kind; kinds of one\'s own', async (t) => {
+test('modes by server, tool and kind; custom kinds', async (t) => {
   const rules = tempFile('pii.yaml', JSON.stringify({
     version: '1',
     custom: [{ name: 'CUSTOMER', literal: 'C-', pattern: 'C-[0-9]{6}\\b', match: ['C-123456'], nomatch: ['C-12'] }],
@@ -180,7 +180,7 @@ describe('the audit log', () => {
   });
 });
 
-test('tokens of a grant outlive the gate, sealed', async (t) => {
+test('tokens of a grant are kept encrypted across restarts of the gate', async (t) => {
   const home = join(tempDir(), 'home');
   const args = ['--pii', 'tokenize', '--pii-scope', 'grant'];
   const first = await world(t, { args, env: { SALLYPORT_HOME: home } });

@@ -65,7 +65,7 @@ test('the filtered list: untouched tools byte for byte, commas right, whichever 
   }
 });
 
-test('a policy of Intercept keeps Intercept\'s words', async (t) => {
+test('a policy in Intercept\'s dialect denies with Intercept\'s texts', async (t) => {
   const intercept = { version: '1', default: 'deny', hide: ['stderr'], tools: { mark: { rules: [] }, echo: { rules: [{ name: 'no echo', action: 'deny', on_deny: 'echo is off today' }] } } };
   const gate = use(t, await startGate({ policy: intercept, command: probeCommand() }));
   const peer = await peerFor('http', gate);

@@ -1,4 +1,4 @@
-// A gate behind a reverse proxy: it knows its public name, believes only the proxies that it was told, and real nginx and haproxy
+// A gate behind a reverse proxy: it knows its public name, trusts only the proxies in its settings, and real nginx and haproxy
 // in front of it change nothing for a client.
 import assert from 'node:assert/strict';
 import { request as httpRequest } from 'node:http';
@@ -42,7 +42,7 @@ test('a gate on the loopback answers to its public name, and to no other', async
   assert.equal((await named(gate.origin, 'gate.example.com', { Origin: 'https://evil.test' })).status, 403);
 });
 
-test('through its public name nothing is local: metrics and details need a grant', async (t) => {
+test('requests under the public name do not count as local: metrics and details need a grant', async (t) => {
   const gate = use(t, await serve({ public_url: PUBLIC }));
   const at = (path, host) => ask(`${gate.origin}${path}`, { headers: host ? { Host: host } : {} });
   assert.equal((await at('/metrics')).status, 200);
@@ -51,7 +51,7 @@ test('through its public name nothing is local: metrics and details need a grant
   assert.equal((await at('/readyz', 'gate.example.com')).text, 'ok\n');
 });
 
-test('no gate is open to everybody under a public name', async () => {
+test('a gate with a public name and without authentication is refused', async () => {
   const file = join(tempDir('open'), 'sallyport.yaml');
   writeFileSync(file, JSON.stringify(settings({ public_url: PUBLIC })));
   const { code, stderr } = await cli(['serve', '--no-auth', '--listen', '127.0.0.1:0', '--config', file], { env });
@@ -68,7 +68,7 @@ test('metadata and challenges name the public URL', async (t) => {
   assert.match(headers['www-authenticate'], /resource_metadata="https:\/\/gate\.example\.com\/\.well-known\/oauth-protected-resource\/mcp"/);
 });
 
-test('what a proxy says of its client counts only from those that are trusted', async (t) => {
+test('forwarded client addresses are accepted only from trusted proxies', async (t) => {
   const gate = use(t, await serve({ trusted_proxies: ['127.0.0.2', '127.0.8.0/24', '192.0.2.0/24'] }));
   const metrics = async (localAddress, headers) => (await ask(`${gate.origin}/metrics`, { headers, localAddress })).status;
   assert.equal(await metrics('127.0.0.2', {}), 200);
@@ -121,7 +121,7 @@ const v2Header = (address, { command = 0x21, tls = false } = {}) => {
   return Buffer.concat([signature, Buffer.from([command, 0x11, body.length >> 8, body.length & 255]), body]);
 };
 
-test('the PROXY protocol v2, byte by byte; from nobody but a trusted proxy', async (t) => {
+test('the PROXY protocol v2, byte by byte, only from a trusted proxy', async (t) => {
   const gate = use(t, await serve({ trusted_proxies: ['127.0.0.1'] }));
   const plain = Buffer.from(`GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:${gate.port}\r\n\r\n`);
   const status = async (origin, bytes, size) => {
@@ -154,7 +154,7 @@ test('the PROXY protocol in front of TLS; certificates that are replaced', async
   await worksThrough(t, v2);
 });
 
-test('other machines without TLS: a warning, unless it is meant', async (t) => {
+test('listening for other machines without TLS warns, unless the settings allow it', async (t) => {
   const off = { listen: '0.0.0.0:0' };
   const loud = use(t, await serve({}, off));
   assert.match(loud.stderr, /WITHOUT TLS ON 0\.0\.0\.0/);

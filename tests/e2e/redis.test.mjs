@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { cli, freePort, legacyServer, peerFor, policyFile, run, startGate, startUpstream, tempDir, use } from '../lib/index.mjs';
+import { cli, freePort, legacyServer, peerFor, policyFile, run, startGate, startServe, startUpstream, tempDir, tempFile, use } from '../lib/index.mjs';
+import { ModernHttpPeer } from '../lib/peer.mjs';
 import { startRedis } from '../lib/redis.mjs';
 
 const blocks = (tools) => ({ version: '1', default: 'allow', tools });
@@ -16,11 +17,12 @@ async function fleet(t, policy, { gates = 1, redis, args = [], env = {}, call = 
   const store = redis ?? use(t, await startRedis());
   const server = use(t, await startUpstream(legacyServer({ methods: { 'tools/call': (params, context) => { calls.push(params.name); return call(params, context); } } })));
   const peers = [];
+  let gate;
   for (let i = 0; i < gates; i++) {
-    const gate = use(t, await startGate({ upstream: server.url, policy, args: ['--name', 'shop', '--state-dsn', store.dsn, ...args], env }));
+    gate = use(t, await startGate({ upstream: server.url, policy, args: ['--name', 'shop', '--state-dsn', store.dsn, ...args], env }));
     peers.push(await peerFor('http', gate));
   }
-  return { store, calls, peers, peer: peers[0] };
+  return { store, calls, peers, gate, peer: peers[0] };
 }
 
 describe('counters in Redis', { concurrency: 2 }, () => {
@@ -70,7 +72,8 @@ describe('counters in Redis', { concurrency: 2 }, () => {
 
   for (const mode of ['closed', 'open']) {
     test(`a server that stops, is killed and comes back: ${mode}`, async (t) => {
-      const { peer, store, calls } = await fleet(t, blocks({ pay: { limits: [daily(3)] } }), { args: ['--state-fail-mode', mode] });
+      const redis = use(t, await startRedis({ config: 'appendonly yes\nappendfsync always' }));
+      const { peer, store, calls } = await fleet(t, blocks({ pay: { limits: [daily(3)] } }), { redis, args: ['--state-fail-mode', mode] });
       assert.ok(!denied(await outcome(peer, 'pay')));
       store.signal('SIGSTOP');
       assert.equal(denied(await outcome(peer, 'pay')), mode === 'closed');
@@ -84,7 +87,73 @@ describe('counters in Redis', { concurrency: 2 }, () => {
     });
   }
 
-  test('a gate does not start without its store, and does not tell the password', async () => {
+  test('each limit has its own fail mode; metrics count passed and refused calls and measure answer times', async (t) => {
+    const { peer, store, gate, calls } = await fleet(t, blocks({
+      soft: { limits: [daily(9, { counter: 's', fail_mode: 'open' })] }, hard: { limits: [daily(9, { counter: 'h' })] },
+      both: { limits: [daily(9, { counter: 'b', fail_mode: 'open' }), daily(9, { counter: 'h' })] },
+    }));
+    for (const name of ['soft', 'hard', 'both']) assert.ok(!denied(await outcome(peer, name)));
+    await store.stop();
+    for (const [name, refused] of [['soft', false], ['hard', true], ['both', true]]) assert.equal(denied(await outcome(peer, name)), refused, name);
+    assert.deepEqual(calls, ['soft', 'hard', 'both', 'soft']);
+    const text = await (await fetch(`${gate.origin}/metrics`)).text();
+    const value = (name) => Number(text.match(new RegExp(`^sallyport_state_${name} (\\S+)$`, 'm'))?.[1]);
+    assert.equal(value('up'), 0);
+    assert.equal(value('faults_total'), 3);
+    assert.equal(value('passed_total'), 1);
+    assert.equal(value('losses_total'), 0);
+    assert.ok(value('unsent_total') >= 2);
+    assert.ok(value('request_duration_seconds_count') >= 3 && value('request_duration_seconds_sum') > 0);
+    const { code, stderr } = await cli(['validate', '-c', policyFile(blocks({ soft: { limits: [daily(9, { fail_mode: 'opne' })] } }))]);
+    assert.equal(code, 1);
+    assert.match(stderr, /fail_mode must be "closed" or "open", got "opne".*did you mean "open"/s);
+  });
+
+  test('a server that lost writes: windows that were open are refused at every gate, new ones are counted', async (t) => {
+    const { peers, store, calls } = await fleet(t, blocks({
+      pay: { limits: [daily(100)] }, slide: { limits: [{ counter: 's', kind: 'sliding', window: 'day', max: 100 }] }, short: { limits: [{ counter: 'm', kind: 'sliding', window: 3, max: 100 }] },
+    }), { gates: 2 });
+    for (const name of ['pay', 'slide', 'short']) assert.ok(!denied(await outcome(peers[0], name)));
+    assert.ok(!denied(await outcome(peers[1], 'pay')));
+    await store.restart(); // without its file: everything is lost
+    let answer;
+    for (let i = 0; i < 200 && !(answer = await outcome(peers[0], 'pay')).result?._meta?.['sallyport/denial']?.retry_after_ms; i++) await new Promise((done) => setTimeout(done, 50));
+    const { retry_after_ms: retry } = answer.result._meta['sallyport/denial'];
+    assert.ok(retry > 0 && retry <= 86_400_000, `until the day is over: ${retry}`);
+    for (const peer of peers) for (const name of ['pay', 'slide']) assert.ok(denied(await outcome(peer, name)));
+    const before = calls.length;
+    for (const end = Date.now() + 10_000; denied(await outcome(peers[1], 'short'));) {
+      assert.ok(Date.now() < end, 'a short window is over soon');
+      await new Promise((done) => setTimeout(done, 100));
+    }
+    assert.equal(calls.length, before + 1);
+  });
+
+  test('leases: few requests for many calls, never more than N, and what a killed gate held stays counted', async (t) => {
+    const N = 600, LEASE = 20, store = use(t, await startRedis());
+    let calls = 0;
+    const server = use(t, await startUpstream(legacyServer({ methods: { 'tools/call': () => { calls++; return { content: [] }; } } })));
+    const config = { version: '1', policy: policyFile(blocks({ pay: { limits: [daily(N, { scope: 'global' })] } })), servers: { shop: { url: server.url } }, state: { dsn: store.dsn, lease: LEASE } };
+    const gates = [];
+    for (let i = 0; i < 2; i++) gates.push(use(t, await startServe({ config, args: ['--no-auth'] })));
+    const peers = gates.map((gate) => new ModernHttpPeer(`${gate.origin}/mcp/shop`));
+    const pay = (peer) => peer.exchange('tools/call', { name: 'pay', arguments: {} }).then(({ json }) => json);
+    for (let i = 0; i < 200; i++) assert.ok(!denied(await pay(peers[i % 2])));
+    const text = await (await fetch(`${gates[0].origin}/metrics`)).text();
+    const value = (name) => Number(text.match(new RegExp(`^sallyport_state_${name} (\\S+)$`, 'm'))?.[1]);
+    assert.ok(value('leased_total') >= 80 && value('requests_total') < 40, `${value('leased_total')} leased, ${value('requests_total')} requests`);
+    process.kill(gates[1].pid, 'SIGKILL'); // it holds what is left of a slice
+    let refused = 0;
+    for (let i = 0; i < N && refused < 20; i++) refused += denied(await pay(peers[0]));
+    assert.ok(calls <= N && calls > N - LEASE, `${calls} of ${N} calls passed`);
+    for (const [bad, why] of [[{ dsn: 'sqlite:', lease: 5 }, /state\.lease needs counters in Redis/], [{ dsn: store.dsn, lease: -1 }, /lease/]]) {
+      const { code, stderr } = await cli(['serve', '--config', tempFile('s.json', JSON.stringify({ ...config, state: bad }))]);
+      assert.notEqual(code, 0);
+      assert.match(stderr, why);
+    }
+  });
+
+  test('a gate does not start without its store, and the error does not show the password', async () => {
     const { code, stderr } = await cli(['-c', policyFile(), '--state-dsn', 'redis://me:hush-hush@127.0.0.1:9/0', '--', 'cat']);
     assert.equal(code, 4);
     assert.match(stderr, /state: 127\.0\.0\.1:9: connection refused/);
@@ -99,7 +168,7 @@ describe('counters in Redis', { concurrency: 2 }, () => {
     assert.match(redis.cli('CLIENT', 'LIST'), /name=front .*db=2 .*user=gate/);
   });
 
-  test('TLS: a server whose certificate checks out, and no other', async (t) => {
+  test('TLS: only a server with a valid certificate is accepted', async (t) => {
     const dir = tempDir('redis-tls'), port = await freePort();
     const make = async (...args) => assert.equal((await run('openssl', args, { cwd: dir })).code, 0);
     const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];

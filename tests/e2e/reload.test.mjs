@@ -34,7 +34,7 @@ describe('settings that change', { concurrency: 1 }, () => {
   });
   after(() => gate?.stop());
 
-  test('the default policy', async () => {
+  test('a change of the default policy takes effect', async () => {
     await change({ policy: asking({ hide: ['echo'] }) });
     assert.ok(!(await client.request('tools/list')).tools.some(({ name }) => name === 'a__echo'));
     await assert.rejects(client.call('a__echo', {}), /Unknown tool/);
@@ -50,7 +50,7 @@ describe('settings that change', { concurrency: 1 }, () => {
     assert.equal((await get('status')).settings_fault, undefined);
   });
 
-  test('what the log keeps of arguments', async () => {
+  test('a change of audit.arguments takes effect', async () => {
     const newest = async () => (await get('audit?tool=echo&limit=1'))[0];
     assert.ok(!JSON.stringify(await newest()).includes('needle'));
     await change({ audit: { arguments: 'full' } });
@@ -58,7 +58,7 @@ describe('settings that change', { concurrency: 1 }, () => {
     assert.match(JSON.stringify(await newest()), /needle/);
   });
 
-  test('what happens to personal data', async () => {
+  test('a change of the pii mode and its rules takes effect', async () => {
     await change({ pii: { mode: 'redact' } });
     const { content } = await client.call('a__echo', { to: 'jane.roe@example.com' });
     assert.ok(!content[0].text.includes('jane.roe@example.com'), content[0].text);
@@ -79,7 +79,7 @@ describe('settings that change', { concurrency: 1 }, () => {
     assert.match((await client.call('a__echo', { to: 'jane.roe@example.com' })).content[0].text, /jane\.roe@example\.com/);
   });
 
-  test('how approvals are asked for, whom a webhook tells, and whose callback counts', async (t) => {
+  test('changes of the approval mode, the webhook and its secret take effect', async (t) => {
     await assert.rejects(client.call('a__mark', { n: 1 }), { code: -32003 });
     let told;
     const heard = new Promise((resolve) => { told = resolve; });
@@ -105,7 +105,7 @@ describe('settings that change', { concurrency: 1 }, () => {
     await change({});
   });
 
-  test('where traces go', async (t) => {
+  test('a change of the trace collector takes effect', async (t) => {
     let spanned;
     const span = new Promise((resolve) => { spanned = resolve; });
     const collector = use(t, await startUpstream((req, reply) => { spanned(req.json); reply.json({}); }, { path: '' }));
@@ -115,7 +115,7 @@ describe('settings that change', { concurrency: 1 }, () => {
     await change({});
   });
 
-  test('what is worth a line in the log', async () => {
+  test('a change of the log level takes effect', async () => {
     const lines = () => gate.stderr.match(/settings reloaded/g).length;
     const before = lines();
     await change({ log: { level: 'warn' }, listen: '127.0.0.1:1' }, /takes a new start: listen/);
@@ -123,7 +123,7 @@ describe('settings that change', { concurrency: 1 }, () => {
     assert.equal(lines(), before + 1, 'one of the two was worth no line');
   });
 
-  test('what takes a new start is said, until it is as before again', async () => {
+  test('settings that need a restart are reported until they are reverted', async () => {
     const more = { listen: '127.0.0.1:1', state: { dsn: 'sqlite:elsewhere' }, audit: { arguments: 'keys', durable: true } };
     await change(more, /settings reloaded/, /takes a new start: listen, state\.dsn, audit\.durable/);
     assert.equal((await get('status')).restart_needed_for, 'listen, state.dsn, audit.durable');
@@ -135,7 +135,7 @@ describe('settings that change', { concurrency: 1 }, () => {
   });
 });
 
-test('a policy is taken up when it is whole: half a file is waited out, a rename and SIGHUP are not', async (t) => {
+test('a policy is reloaded when it is complete: the gate waits for a half-written file, but not after a rename or SIGHUP', async (t) => {
   const path = policyFile('version: "1"\ndefault: allow\n');
   const server = use(t, await startUpstream(legacyServer({ methods: { 'tools/call': () => ({ content: [] }) } })));
   const gate = use(t, await startGate({ upstream: server.url, policyPath: path }));

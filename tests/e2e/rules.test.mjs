@@ -1,4 +1,4 @@
-// The policy at work behind every front (contract section 5): limits and their memory, reload, shadow, classes, flows, approvals,
+// The policy at work behind every front (contract section 5): limits and their counters, reload, shadow, classes, flows, approvals,
 // results. The server counts what reaches it. hide and deny by name have a file of their own.
 import assert from 'node:assert/strict';
 import { mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ const denied = ({ result }) => Boolean(result?.isError && result._meta?.['sallyp
 
 for (const front of FRONTS) {
   describe(`limits, ${front}`, { concurrency: 3 }, () => {
-    test('what is over the limit is denied, says when to come back, and never reaches the server', async (t) => {
+    test('a call over the limit is denied with a retry time and never reaches the server', async (t) => {
       const { peer, calls } = await world(t, blocks({ pay: { limits: [sliding(2, { on_deny: 'Two a day' })] } }), { front });
       assert.ok(!denied(await outcome(peer, 'pay')) && !denied(await outcome(peer, 'pay')));
       const { result } = await outcome(peer, 'pay');
@@ -60,7 +60,7 @@ for (const front of FRONTS) {
       assert.ok(!denied(await outcome(elsewhere.peer, 'pay')), 'another home is another memory');
     });
 
-    test('an error by which nothing was done gives the reservation back; a result with isError does not, nor does a broken connection', async (t) => {
+    test('an error that proves that nothing was done refunds the reservation; a result with isError or a broken connection does not', async (t) => {
       const { peer, calls } = await world(t, blocks({ pay: { limits: [sliding(3)] } }), {
         front, call: ({ arguments: { how } }, { reply }) => {
           if (how === 'error') throw { code: -32602, message: 'no' };
@@ -76,7 +76,7 @@ for (const front of FRONTS) {
       assert.equal(calls.length, 8);
     });
 
-    test('many at once: exactly as many pass as may', async (t) => {
+    test('of many concurrent calls exactly the limit passes', async (t) => {
       const { peer, calls } = await world(t, blocks({ pay: { limits: [sliding(7)] } }), { front });
       const all = await Promise.all(Array.from({ length: 30 }, () => outcome(peer, 'pay')));
       assert.deepEqual([all.filter((answer) => !denied(answer)).length, calls.length], [7, 7]);
@@ -123,10 +123,10 @@ for (const front of FRONTS) {
       assert.deepEqual(calls, ['a', 'b', 'b', 'b', 'c']);
       const told = (await cli(['audit', 'query', '--method', 'tools/call', '--json'], { env })).stdout.trim().split('\n').reverse().map((line) => JSON.parse(line));
       assert.deepEqual(told.map(({ shadow }) => shadow?.map(({ pointer }) => pointer)), [['/tools/a/deny_if/0'], undefined, ['/tools/b/limits/0'], ['/tools/b/limits/0'], undefined]);
-      assert.match(told.at(-1).outcome.text, /^shadow: The result has \d+ bytes; the policy lets 10 pass$/);
+      assert.match(told.at(-1).outcome.text, /^shadow: The result has \d+ bytes; the policy allows 10$/);
     });
 
-    test('approval needed: -32003, and the server does not hear of it', async (t) => {
+    test('a call that needs approval gets -32003 and does not reach the server', async (t) => {
       const { peer, calls } = await world(t, {
         version: '1', default: 'allow',
         tools: { pay: { rules: [{ name: 'ask', action: 'require_approval', conditions: [{ path: 'args.amount', op: 'gt', value: 10 }] }] } },
@@ -138,7 +138,7 @@ for (const front of FRONTS) {
       assert.deepEqual(calls, ['pay']);
     });
 
-    test('results over the cap are kept back, and counted; others pass', async (t) => {
+    test('results over the cap are withheld and counted; others pass', async (t) => {
       const { peer, calls } = await world(t, {
         version: '1', default: 'allow', tools: { dump: { max_result_bytes: 1000, rules: [{ name: 'three', limits: [sliding(3)] }] } },
       }, { front, call: ({ arguments: { bytes } }) => text('x'.repeat(bytes)) });
@@ -155,7 +155,7 @@ for (const front of FRONTS) {
     });
   });
 
-  describe(`what the tools are, ${front}`, { concurrency: 3 }, () => {
+  describe(`classes of tools, ${front}`, { concurrency: 3 }, () => {
     const tools = [
       tool('list_things', 'Lists things'), tool('delete_everything', 'Deletes all records'), tool('fetch_url', 'Fetches a web page from the internet', { url: { type: 'string' } }),
       tool('read_file', 'Reads a file from disk', { path: { type: 'string' } }, { required: ['path'], additionalProperties: false }), tool('send_email', 'Sends an email', { to: { type: 'string' } }),
@@ -186,7 +186,7 @@ for (const front of FRONTS) {
       ['answers with an error', 'throw { code: -32603, message: "later" };'], ['lists nothing', 'return { tools: [] };'], ['lists no list', 'return { tools: "x" };'],
       ['never comes to an end', 'return { tools: [], nextCursor: "again" };'],
     ]) {
-      test(`a server that ${what} when asked for its tools: what depends on their class is not let through`, async (t) => {
+      test(`a server that ${what} when asked for its tools: rules on their class deny`, async (t) => {
         const policies = [
           { version: '1', default: 'deny', tools: { '@read': { rules: [] } } }, { version: '1', default: 'allow', tools: { '@destructive': { rules: [{ name: 'keep', action: 'deny' }] } } },
           { version: '1', default: 'allow', tools: {}, flows: [{ name: 'f', after: ['src_private'], deny: ['sink'] }] },
@@ -199,7 +199,7 @@ for (const front of FRONTS) {
       });
     }
 
-    test('a list that could not be had is asked for again', async (t) => {
+    test('a list that could not be fetched is requested again', async (t) => {
       let asked = 0;
       const { peer } = await world(t, { version: '1', default: 'deny', tools: { '@read': { rules: [] } } }, {
         front, methods: { 'tools/list': () => { if (asked++ === 0) throw { code: -32603, message: 'later' }; return { tools }; } },
@@ -209,7 +209,7 @@ for (const front of FRONTS) {
       assert.equal(asked, 2);
     });
 
-    test('flows: after strangers\' words and our data, nothing leaves', async (t) => {
+    test('flows: after untrusted text and private data, sinks are denied', async (t) => {
       const { peer, calls, gate } = await world(t, { version: '1', tools: {}, flows: [{ name: 'no way out', after: ['src_untrusted', 'src_private'], deny: ['sink'] }] }, { front, methods: paged() });
       assert.ok(!denied(await outcome(peer, 'send_email')));
       assert.ok(!denied(await outcome(peer, 'fetch_url')));
@@ -222,7 +222,7 @@ for (const front of FRONTS) {
       if (front === 'http') assert.ok(denied(await outcome(await peerFor(front, gate), 'send_email')), 'a new session does not forget');
     });
 
-    test('flows: a rule that comes with another policy knows what the session did before', async (t) => {
+    test('flows: a rule of a new policy applies to earlier calls of the session', async (t) => {
       const policyPath = policyFile(blocks({}));
       const { peer, gate } = await world(t, undefined, { front, policyPath, methods: paged() });
       assert.ok(!denied(await outcome(peer, 'fetch_url')));
@@ -231,7 +231,7 @@ for (const front of FRONTS) {
       assert.ok(denied(await outcome(peer, 'send_email')), 'nobody had asked what fetch_url is');
     });
 
-    test('arguments against the schema of the server', async (t) => {
+    test('arguments are checked against the schema of the server', async (t) => {
       const { peer, calls } = await world(t, { version: '1', default: 'allow', tools: { read_file: { rules: [{ name: 'shape', validate: { schema: true } }] } } }, { front, methods: paged() });
       for (const [args, good] of [[{ path: '/a' }, true], [{}, false], [{ path: 5 }, false], [{ path: '/a', extra: 1 }, false]]) {
         assert.equal(denied(await outcome(peer, 'read_file', args)), !good, JSON.stringify(args));
@@ -239,7 +239,7 @@ for (const front of FRONTS) {
       assert.deepEqual(calls, ['read_file']);
     });
 
-    test('methods: refused ones are errors and stay here', async (t) => {
+    test('methods: refused ones get an error and are not forwarded', async (t) => {
       const seen = [];
       const note = (name) => (params) => { seen.push([name, params.uri ?? params.name]); return { contents: [], messages: [] }; };
       const { peer } = await world(t, {
@@ -334,7 +334,7 @@ describe('reload while it runs', { concurrency: 4 }, () => {
     assert.deepEqual([told[0], told.at(-1)], ['1+2', '1'], 'newest first: which reading of the file each call was judged by');
   });
 
-  test('a call that is under way is judged by the policy it came under, and counters go on', async (t) => {
+  test('a call in flight is judged by the policy it started under, and counters continue', async (t) => {
     const dir = directory(t);
     const path = join(dir, 'policy.yaml');
     const limited = (max) => JSON.stringify(blocks({ pay: { limits: [sliding(max)] } }));

@@ -1,4 +1,4 @@
-// Who a limit counts for, what rules know of the caller, and that both hold for several gates at once: through `serve`, with grants, for
+// Who a limit counts for, what rules know of the caller, and that both hold for several gates at the same time: through `serve`, with grants, for
 // clients of both eras. One server stands behind the gate twice, as a and b, and counts what reaches it.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -76,7 +76,7 @@ describe('scopes and facts', { concurrency: 1 }, () => {
     });
   }
 
-  test('rules know grant, identity, server, session and tool, and no argument can pretend to be them', async () => {
+  test('rules can read grant, identity, server, session and tool, and no argument can replace them', async () => {
     for (const who of ['anna one', 'anna modern']) {
       assert.equal(await denied(peers[who], 'a__who'), false, who);
       assert.equal(await denied(peers[who], 'b__who', { server: { name: 'a' }, 'server.name': 'a' }), true, who);
@@ -85,7 +85,7 @@ describe('scopes and facts', { concurrency: 1 }, () => {
     for (const who of ['bob one', 'bob modern']) assert.equal(await denied(peers[who], 'a__who', { grant: { name: 'anna' }, 'grant.name': 'anna' }), true, who);
   });
 
-  test('what a client has touched is remembered for its principal, in every session and endpoint, and for nobody else', async () => {
+  test('flow labels are kept per principal, in every session and at every endpoint', async () => {
     assert.equal(await denied(peers['anna modern'], 'b__send_email'), false);
     assert.equal(await denied(peers['anna modern'], 'a__read_file'), false);
     assert.equal(await denied(peers['anna modern'], 'b__send_email'), true);
@@ -134,7 +134,7 @@ test('two gates with one home: limits are counted together, and both write one c
   assert.equal(await denied(await peerFor('modern-http', again, token), 'a__count'), true, 'and so does the next');
 });
 
-test('a store that cannot be written: calls with a limit are denied, or pass by setting', async (t) => {
+test('with a store that cannot be written, calls with a limit are denied, or pass by setting', async (t) => {
   for (const [mode, passes] of [['closed', false], ['open', true]]) {
     const home = join(tempDir(), 'home');
     const gate = use(t, await startGate({ transport: 'stdio', policy: { version: '1', default: 'allow', tools: { count: limit('global', 30) } }, args: ['--state-fail-mode', mode], upstream: server.url, env: { SALLYPORT_HOME: home } }));

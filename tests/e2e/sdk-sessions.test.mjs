@@ -62,7 +62,7 @@ for (const [name, open] of Object.entries(CLIENTS)) {
   describe(`a session of ${name} with many servers`, () => {
     const goesOn = async (session) => assert.deepEqual(await session.call('firm__echo', { arguments: { text: 'still here' } }), { text: 'echo: string' });
 
-    test('outlives a server that dies in a call, one that cannot be reached, and refusals', async (t) => {
+    test('survives a server that exits in a call, one that cannot be reached, and refusals', async (t) => {
       const session = await open(t, gate.url);
       if (!session) return;
       for (const [tool, says] of [['weak__die', /weak/], ['gone__echo', /gone/], ['firm__none', /none/], ['nowhere__echo', /nowhere/]]) {
@@ -76,7 +76,7 @@ for (const [name, open] of Object.entries(CLIENTS)) {
       assert.deepEqual(await session.call('weak__echo', { arguments: { text: 'again' } }), { text: 'echo: string' }, 'the dead server is restarted');
     });
 
-    test('outlives messages that are not admitted; each call is answered', async (t) => {
+    test('survives messages that are not admitted; each call is answered', async (t) => {
       const session = await open(t, gate.url);
       if (!session) return;
       for (const [how, says] of [[{ arguments: { text: 'a\0b' } }, /echo: string|NUL|U\+0000/], [{ deep: 80 }, /deep|depth|nest/i]]) {
@@ -86,7 +86,7 @@ for (const [name, open] of Object.entries(CLIENTS)) {
       }
     });
 
-    test('has tools with unusual names, and calls them', async (t) => {
+    test('lists and calls tools with unusual names', async (t) => {
       const session = await open(t, gate.url);
       if (!session) return;
       const listed = await session.list();
@@ -115,7 +115,7 @@ for (const version of ['v1', 'v2']) {
   });
 }
 
-test('a server whose tools cannot be listed is told to the client, by /readyz, by status and by the admin API', async (t) => {
+test('a server whose tools cannot be listed is reported to the client, by /readyz, by status and by the admin API', async (t) => {
   const env = { SALLYPORT_HOME: join(tempDir(), 'home') };
   const [command, ...args] = rawStdio(({ serve }) => serve({ 'tools/list': () => { throw { code: -32603, message: 'no list today' }; } }));
   const mute = use(t, await startServe({ env, config: { version: '1', code: { enabled: false }, policy: policyFile(), servers: { mute: { command, args } } } }));
@@ -136,5 +136,5 @@ test('a server whose tools cannot be listed is told to the client, by /readyz, b
 });
 
 test('a tool that is withheld for its name is logged with the setting that allows it', () => {
-  assert.match(gate.stderr, new RegExp(`tool .${IMITATION}.: .*bad-name.*poison.definitions: flag.* lets it pass`));
+  assert.match(gate.stderr, new RegExp(`tool .${IMITATION}.: .*bad-name.*poison.definitions: flag.* allows it`));
 });

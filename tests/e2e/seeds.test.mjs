@@ -96,7 +96,7 @@ describe('servers from PyPI', { concurrency: 1, skip: missing, timeout: 300_000 
     assert.equal(slicer.asked.length, 10, 'what is refused does not get there');
   });
 
-  test('mcp-python-interpreter: clear_session is refused in the words of its policy, and so is everything unlisted', async () => {
+  test('mcp-python-interpreter: clear_session is refused with the text of its policy, and so is every unlisted tool', async () => {
     assert.match((await call('interpreter__clear_session', { session_id: 'x' })).refused, /Blocked by default\. Requires approval\./);
     assert.equal((await call('interpreter__write_file', { file_path: 'a.py', content: 'print(1)' })).refused, false);
     const listed = await call('interpreter__list_directory', {});

@@ -58,7 +58,7 @@ const cpu = (pid) => readdirSync(`/proc/${pid}/task`)
   .reduce((sum, tid) => sum + Number(readFileSync(`/proc/${pid}/task/${tid}/schedstat`, 'utf8').split(' ')[0]), 0);
 
 describe('what a call costs', { skip: sanitized && 'sanitizers cost more than calls' }, () => {
-  test('with eight servers hardly more than with one', async (t) => {
+  test('a call with eight servers costs hardly more than with one', async (t) => {
     const CALLS = 1500;
     const cost = async (count) => {
       const gate = await serve(t, count);

@@ -106,7 +106,7 @@ describe('servers come and go', { concurrency: 1 }, () => {
   const child = (gate, text) => children(gate.pid).flatMap(children).concat(children(gate.pid))
     .find((pid) => commandLine(pid).join(' ').includes(text));
 
-  test('one that dies takes only its own tools with it, and is back by itself', async (t) => {
+  test('a server that exits loses only its own tools, and is restarted', async (t) => {
     const gate = use(t, await startServe({ config: settings({ a: program(probeCommand('a')), thinking: EIGHT.thinking }) }));
     const { client } = use(t, await connect('v1', gate));
     let changed = () => {};
@@ -123,7 +123,7 @@ describe('servers come and go', { concurrency: 1 }, () => {
     assert.match(gate.stderr, /server `thinking` is back/);
   });
 
-  test('a server that never starts is left out, and said', async (t) => {
+  test('a server that never starts is left out and reported', async (t) => {
     const gate = use(t, await startServe({ config: settings({ good: program(probeCommand('good')), bad: { command: '/nonexistent/server' } }) }));
     const { client, tools } = use(t, await connect('v1', gate));
     assert.deepEqual([...prefixes(await tools())], ['good']);
@@ -147,7 +147,7 @@ describe('servers come and go', { concurrency: 1 }, () => {
     await assert.rejects(client.callTool({ name: 'b__echo', arguments: {} }), /Unknown tool/);
   });
 
-  test('a server that starts later is told the log level that was asked for', async (t) => {
+  test('a server that starts later gets the requested log level', async (t) => {
     const gate = use(t, await startServe({ config: settings({ a: program(probeCommand('a'), { idle: '1s' }) }) }));
     const client = await LegacyHttp.open(gate.url);
     await client.call('a__echo', {});
@@ -159,7 +159,7 @@ describe('servers come and go', { concurrency: 1 }, () => {
   });
 
   for (const [path, tool, uri] of [['/mcp', 'a__', 'sallyport:a/x://1'], ['/mcp/a', '', 'x://1']]) {
-    test(`what a client at ${path} listens to, and how loud, holds for the process that comes after`, async (t) => {
+    test(`subscriptions and log level of a client at ${path} apply to a restarted server process`, async (t) => {
       const gate = use(t, await startServe({ config: settings({ a: program(probeCommand('a')) }) }));
       const peer = await new HttpPeer(`${gate.origin}${path}`).initialize({ capabilities: {} });
       await peer.listen();
@@ -188,10 +188,10 @@ describe('servers come and go', { concurrency: 1 }, () => {
   });
 });
 
-describe('whose process', () => {
+describe('processes of sessions', () => {
   const running = (gate, text) => descendants(gate.pid).filter((pid) => commandLine(pid).join(' ').includes(text)).length;
 
-  test('each session has its own, unless they are shared', async (t) => {
+  test('each session has its own process, unless the server is shared', async (t) => {
     const gate = use(t, await startServe({ config: settings({ own: program(probeCommand('own')),
       shared: program(probeCommand('shared'), { share: 'shared' }) }) }));
     const sessions = [];
@@ -215,7 +215,7 @@ describe('whose process', () => {
 });
 
 describe('names', () => {
-  test('never a prefix: the first server has the name, the second is not reached by it', async (t) => {
+  test('without prefixes a name belongs to the first server that lists it', async (t) => {
     const gate = use(t, await startServe({ config: settings({ a: program(probeCommand('a')), b: program(probeCommand('b')), thinking: EIGHT.thinking },
       { prefix: 'never' }) }));
     const { client, tools } = use(t, await connect('v1', gate));
@@ -226,13 +226,13 @@ describe('names', () => {
     assert.match(gate.stderr, /server `b`: tool `echo` is not offered: `a` has one/);
   });
 
-  test('a name is found without a list before', async (t) => {
+  test('a tool can be called by name without a list before', async (t) => {
     const gate = use(t, await startServe({ config: settings({ a: program(probeCommand('a')), thinking: EIGHT.thinking }, { prefix: 'never' }) }));
     const client = await LegacyHttp.open(gate.url);
     assert.match((await client.call('echo', { n: 5 })).content[0].text, /"n":5/);
   });
 
-  test('conditional: one server needs none', async (t) => {
+  test('conditional: a single server has no prefix', async (t) => {
     const gate = use(t, await startServe({ config: settings({ a: program(probeCommand('a')) }, { prefix: 'conditional' }) }));
     const { tools, text } = use(t, await connect('v1', gate));
     assert.ok((await tools()).some(({ name }) => name === 'echo'));

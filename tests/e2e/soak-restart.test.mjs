@@ -59,7 +59,7 @@ test('50 clients while the server is killed and comes back', async (t) => {
   for (let i = 0; i < KILLS; i++) {
     await server.stop({ signal: 'SIGKILL' });
     server = await startServer(port);
-    // Everybody has been served by the new one before it dies too.
+    // Every client has been served by the new process before it is killed, too.
     await Promise.all(peers.map((peer) => within((async () => { while (!await attempt(() => peer.ask('mark', {}, { id: `after ${i}` }))); })(), 'the server to be back')));
   }
   over = true;

@@ -1,4 +1,4 @@
-// Isolation (protocol.md I1, I2; "zero cross-talk"): 50 clients with the same ids and tokens at once, over
+// Isolation (protocol.md I1, I2; "zero cross-talk"): 50 clients with the same ids and tokens at the same time, over
 // sessions and over the modern era, while servers are killed; every answer carries its client's mark,
 // and afterwards the gate holds what it held before.
 import assert from 'node:assert/strict';

@@ -22,7 +22,7 @@ describe('H5 H6 the standing stream', () => {
     assert.equal(via, 'get');
   });
 
-  test('H5 a second one takes the place of the first; the server does not notice', async () => {
+  test('H5 a second stream replaces the first; the server is not affected', async () => {
     const { pid } = await world.peer.ask('mark');
     const first = world.peer.standing;
     for (let i = 0; i < 5; i++) {
@@ -36,7 +36,7 @@ describe('H5 H6 the standing stream', () => {
     assert.equal((await world.peer.ask('mark')).pid, pid);
   });
 
-  test('H8 what was missed is sent again, of that stream and session only', async () => {
+  test('H8 missed events are sent again, of that stream and session only', async () => {
     const { peer } = world;
     const stream = await peer.listen();
     await peer.call('change', { what: 'resources' });
@@ -68,7 +68,7 @@ describe('H5 H6 the standing stream', () => {
 
 describe('H8 H10 the stream of a call', () => {
   for (const back of ['child', 'http']) {
-    test(`a client that lost it takes it up again and gets the answer, ${back}`, async (t) => {
+    test(`a client that lost the stream resumes it and gets the answer, ${back}`, async (t) => {
       const { gate, peer } = await pair(t, 'http', back);
       const call = await post(gate.url, peer.message('tools/call', { name: 'ask', arguments: { method: 'roots/list' } }, 'lost'), { headers: peer.headersFor() });
       const priming = await call.event();
@@ -86,7 +86,7 @@ describe('H8 H10 the stream of a call', () => {
     });
   }
 
-  test('H10 a legacy client that goes away has not cancelled', async (t) => {
+  test('H10 a disconnect of a legacy client does not cancel its call', async (t) => {
     const { gate, peer, probe } = await pair(t, 'http', 'http');
     const connection = await HttpConnection.open(gate.url);
     connection.write(formatRequest('POST', gate.url, {
@@ -101,7 +101,7 @@ describe('H8 H10 the stream of a call', () => {
   });
 
   for (const back of ['child', 'http']) {
-    test(`H10 a modern client that goes away has cancelled, ${back}`, async (t) => {
+    test(`H10 a disconnect of a modern client cancels its call, ${back}`, async (t) => {
       const { gate, peer, probe } = await pair(t, 'modern-http', back);
       const message = peer.message('tools/call', { name: 'wait', arguments: { announce: true }, _meta: { progressToken: 1 } }, 'w');
       const response = await post(gate.url, message, { headers: peer.headersFor(message) });
@@ -149,7 +149,7 @@ describe('H7 H8 streams of servers', () => {
     });
   }
 
-  test('H8 a server that leaves its stream is asked again by GET with Last-Event-ID; the client may do the same', async (t) => {
+  test('H8 a stream that the server closed is resumed by GET with Last-Event-ID; a client can do the same', async (t) => {
     for (const front of ['http', 'stdio', 'sse']) {
       const { peer, probe } = await pair(t, front, 'http');
       if (front === 'http') {
@@ -173,21 +173,25 @@ describe('H7 H8 streams of servers', () => {
     }
   });
 
-  test('H8 `retry:` of a server that stays reaches the client', async (t) => {
-    const server = use(t, await legacy(async (_, { message, reply }) => {
-      const stream = reply.sse();
-      stream.raw('id: 1\nretry: 4321\ndata:\n\n');
-      stream.send(answer(message.id));
-      stream.end();
-    }));
-    const gate = use(t, await startGate({ upstream: server.url }));
-    const peer = await peerFor('http', gate);
-    const said = await (await post(peer.url, peer.message('tools/call', { name: 'x', arguments: {} }, 'x'), { headers: peer.headersFor() })).text();
-    assert.match(said, /^retry: ?4321$/m);
-    assert.match(said, /"id":"x"/);
-  });
+  for (const [kind, events] of [
+    ['alone', (message) => `id: 1\nretry: 4321\ndata:\n\n${formatEvent(answer(message.id))}`],
+    ['on a notification', (message) => `retry: 4321\n${formatEvent(note('n'))}${formatEvent(answer(message.id))}`],
+    ['on the answer', (message) => `retry: 4321\n${formatEvent(answer(message.id))}`],
+  ])
+    test(`H8 \`retry:\` of a server that stays reaches the client: ${kind}`, async (t) => {
+      const server = use(t, await legacy(async (_, { message, reply }) => {
+        const stream = reply.sse();
+        stream.raw(events(message));
+        stream.end();
+      }));
+      const gate = use(t, await startGate({ upstream: server.url }));
+      const peer = await peerFor('http', gate);
+      const said = await (await post(peer.url, peer.message('tools/call', { name: 'x', arguments: {} }, 'x'), { headers: peer.headersFor() })).text();
+      assert.match(said, /^retry: ?4321$/m);
+      assert.match(said, /"id":"x"/);
+    });
 
-  test('H8 a stream that is lost together with its session fails its call at once', async (t) => {
+  test('H8 a stream that is lost together with its session fails its call immediately', async (t) => {
     const { peer, behind } = await pair(t, 'http', 'http');
     const answered = peer.exchange('tools/call', { name: 'ask', arguments: { method: 'roots/list' } });
     await peer.next((json) => json?.method === 'roots/list');
@@ -197,7 +201,7 @@ describe('H7 H8 streams of servers', () => {
     assert.deepEqual(await peer.ask('echo', { a: 1 }), { a: 1 });
   });
 
-  test('H8 the real thing: a session of the SDK\'s server with resumption', async (t) => {
+  test('H8 a stream of the SDK\'s server is resumed', async (t) => {
     const { url: upstream } = use(t, await startFixture('conformance.mjs', '--era', 'legacy'));
     const gate = use(t, await startGate({ transport: 'stdio', upstream }));
     await gate.rpc.initialize();
@@ -206,7 +210,7 @@ describe('H7 H8 streams of servers', () => {
 });
 
 describe('H5 calls beside the standing stream', () => {
-  // Asks the client on the standing stream only, and as the SDK's server does, nobody where that is not open yet. That takes it
+  // Sends requests on the standing stream only, and drops them while it is not open, as the SDK's server does. Opening it takes
   // long enough for a request on another connection to come first.
   async function startAsking(t, { answersGet = true } = {}) {
     let standing, answered;
@@ -228,7 +232,7 @@ describe('H5 calls beside the standing stream', () => {
   }
 
   for (const front of ['http', 'stdio', 'sse']) {
-    test(`a server that is called has the stream that the client wants, ${front}`, async (t) => {
+    test(`the standing stream to the server is open before a call is sent, ${front}`, async (t) => {
       const gate = use(t, await startGate({ transport: front, upstream: await startAsking(t) }));
       const peer = await peerFor(front, gate);
       await peer.listen?.();
@@ -239,7 +243,7 @@ describe('H5 calls beside the standing stream', () => {
     });
   }
 
-  test('one that says nothing about the stream is called all the same', async (t) => {
+  test('a server that does not answer the request for the stream is still called', async (t) => {
     const gate = use(t, await startGate({ transport: 'stdio', upstream: await startAsking(t, { answersGet: false }) }));
     const peer = await peerFor('stdio', gate);
     for (let n = 0; n < 2; n++) assert.equal((await peer.call('ask')).content[0].text, 'nobody to ask');
@@ -269,7 +273,7 @@ describe('H12 the transport of 2024', () => {
     assert.equal(peer.received.length, before + 1);
   });
 
-  test('a session id of one transport is none of the other\'s', async () => {
+  test('a session id of one transport is unknown to the other', async () => {
     const id = world.peer.endpoint.split('=')[1];
     assert.equal((await post(world.gate.origin, { jsonrpc: '2.0', id: 1, method: 'ping' }, { path: '/mcp', headers: { 'Mcp-Session-Id': id } })).status, 404);
     const http = await peerFor('http', { url: `${world.gate.origin}/mcp` });
@@ -289,7 +293,7 @@ describe('H12 the transport of 2024', () => {
 describe('H13 a slow reader harms only itself', () => {
   // 60 events of 1 MB each for a client that does not read.
   for (const [front, back] of [['http', 'child'], ['http', 'http'], ['modern-http', 'http'], ['sse', 'child']]) {
-    test(`${front} to ${back}: memory stays bounded, others go on, and reading on brings everything`, async (t) => {
+    test(`${front} to ${back}: memory stays bounded, other clients continue, and the slow reader gets everything when it reads`, async (t) => {
       const { gate, peer } = await pair(t, front, back);
       const other = await peerFor(front, gate);
       await other.call('echo');

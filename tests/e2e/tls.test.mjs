@@ -41,7 +41,7 @@ async function through(t, name, { host = '127.0.0.1', transport = 'http' } = {})
   return { gate: use(t, await startGate({ transport, upstream, env: { SSL_CERT_FILE: file('ca.pem') } })), behind };
 }
 
-test('a server whose certificate checks out, by address and by name', async (t) => {
+test('a server with a valid certificate is used, by address and by name', async (t) => {
   for (const host of ['127.0.0.1', 'localhost']) {
     const { gate } = await through(t, 'good', { host });
     const peer = await peerFor('http', gate);
@@ -53,7 +53,7 @@ test('a server whose certificate checks out, by address and by name', async (t) 
 });
 
 for (const [name, why] of [['other-host', /name|host|match/i], ['unknown', /issuer|self.signed|unknown|verify|authority/i]]) {
-  test(`a certificate that does not: ${name}`, async (t) => {
+  test(`a server with an invalid certificate is refused: ${name}`, async (t) => {
     const { gate, behind } = await through(t, name, { transport: 'stdio' });
     const { error } = await gate.rpc.exchange('initialize', {});
     assert.match(error.message, /server `127/);
@@ -62,7 +62,7 @@ for (const [name, why] of [['other-host', /name|host|match/i], ['unknown', /issu
   });
 }
 
-test('plain HTTP where TLS is spoken, and the other way round', async (t) => {
+test('plain HTTP to a TLS server, and TLS to a plain server, fail with an error', async (t) => {
   const { behind } = await through(t, 'good');
   const gate = use(t, await startGate({ transport: 'stdio', upstream: behind.url.replace('https', 'http') }));
   assert.ok((await gate.rpc.exchange('initialize', {})).error);

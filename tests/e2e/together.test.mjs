@@ -28,7 +28,7 @@ async function world(t, make, path) {
 for (const [title, make] of Object.entries(SERVERS)) {
   for (const path of ['/mcp', '/mcp/fx']) {
     describe(`${title} server at ${path}`, () => {
-      test('a legacy client hears of the resource that it subscribed to, and of lists', async (t) => {
+      test('a legacy client gets updates of its subscribed resource and of changed lists', async (t) => {
         const { url, name, uri } = await world(t, make, path);
         await LegacyHttp.open(url); // what the server says of itself is known now, and not asked for again
         const client = await LegacyHttp.open(url);
@@ -42,7 +42,7 @@ for (const [title, make] of Object.entries(SERVERS)) {
         assert.deepEqual(await client.request('resources/unsubscribe', { uri: uri(WATCHED) }), {});
       });
 
-      test('a modern client does, too', async (t) => {
+      test('a modern client gets updates of its subscribed resource and of changed lists', async (t) => {
         const { url, name, uri } = await world(t, make, path);
         const client = new ModernHttp(url);
         const stream = await client.send('subscriptions/listen', { notifications: { toolsListChanged: true, resourceSubscriptions: [uri(WATCHED)] } });

@@ -1,7 +1,9 @@
-// Traces and structured logs (docs/admin.md): the client's trace goes on through the gate to the server, and a collector hears of it.
+// Traces and structured logs (docs/admin.md): the client's trace goes on through the gate to the server, and spans are sent to a collector.
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { legacyServer, peerFor, startGate, startUpstream, use } from '../lib/index.mjs';
+import { legacyServer, peerFor, startGate, startUpstream, tempDir, use } from '../lib/index.mjs';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const PARENT = 'b7ad6b7169203331';
@@ -38,7 +40,7 @@ const attributes = ({ attributes: list }) => Object.fromEntries(list.map(({ key,
 
 for (const front of ['http', 'modern-http']) {
   describe(`traces, ${front}`, { concurrency: 3 }, () => {
-    test('the trace of the client goes on through the gate to the server', async (t) => {
+    test('the trace of the client continues through the gate to the server', async (t) => {
       const { seen, collector, peer, span } = await world(t, { front });
       await call(peer, 'echo', { traceparent: `00-${TRACE}-${PARENT}-01`, tracestate: 'a=b', mine: 1 });
       const made = await span(({ name }) => name === 'tools/call echo');
@@ -68,7 +70,7 @@ for (const front of ['http', 'modern-http']) {
 }
 
 describe('traces', { concurrency: 3 }, () => {
-  test('what is no context starts a trace of its own; one that is not sampled is passed on and not sent', async (t) => {
+  test('an invalid trace context starts a new trace; one that is not sampled is forwarded and not exported', async (t) => {
     const { seen, peer, span } = await world(t);
     for (const bad of [`00-${TRACE}-${PARENT}`, `01-${TRACE}-${PARENT}-01x`, `00-${'0'.repeat(32)}-${PARENT}-01`, `00-${TRACE.toUpperCase()}-${PARENT}-01`, '']) {
       await call(peer, 'echo', { traceparent: bad });
@@ -82,7 +84,7 @@ describe('traces', { concurrency: 3 }, () => {
     await assert.rejects(Promise.race([span(({ spanId }) => spanId === silent), Promise.reject(new Error('not there'))]), /not there/);
   });
 
-  test('a collector that fails costs spans, not calls', async (t) => {
+  test('a failing collector loses spans but no calls', async (t) => {
     const { gate, peer } = await world(t, { collect: (request, reply) => reply.status(503) });
     await call(peer, 'echo');
     await gate.child.waitLine(/traces: \d+ spans were not taken/, { stream: 'stderr' });
@@ -115,6 +117,22 @@ test('a log line for people has time, identity, server, tool and rule', async (t
   assert.match(line, /^sallyport: \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(Z|[+-]\d\d:\d\d) denied tools\/call gone identity=\S+ server=127\.0\.0\.1-\d+-mcp tool=gone rule=.+ policy=\S+$/);
 });
 
+test('every line of a running gate has the time, and those about a server name it', async (t) => {
+  const file = join(tempDir('log'), 'server.mjs');
+  writeFileSync(file, "process.stderr.write('hello\\n'); process.exitCode = 7;\n");
+  for (const json of [false, true]) {
+    const gate = use(t, await startGate({ transport: 'stdio', command: [process.execPath, file], policy: { version: '1', default: 'allow', tools: {} }, args: ['--name', 'fake', ...(json ? ['--log-format', 'json'] : [])] }));
+    gate.rpc.send({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } } });
+    await gate.child.waitLine(/exited with status 7/, { stream: 'stderr' });
+    const lines = gate.stderr.trim().split('\n').filter((line) => /hello|exited with status 7/.test(line));
+    assert.ok(lines.length >= 2, gate.stderr);
+    for (const line of lines) {
+      if (json) assert.equal(JSON.parse(line).server, 'fake', line);
+      else assert.match(line, /^sallyport: \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(Z|[+-]\d\d:\d\d) (warn: server `fake`|\[fake\])/);
+    }
+  }
+});
+
 test('OTEL_* variables name the collector, its headers and the resource; spans carry the names of the conventions for MCP', async (t) => {
   const { collector, peer, span } = await world(t, { traced: false, env: ({ url }) => ({
     OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_HEADERS: 'x-key=a%20b,broken,y-key=c', OTEL_SERVICE_NAME: 'front-gate', OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment=test',
@@ -130,6 +148,18 @@ test('OTEL_* variables name the collector, its headers and the resource; spans c
   assert.deepEqual(Object.fromEntries(json.resourceSpans[0].resource.attributes.map(({ key, value }) => [key, value.stringValue]).filter(([key]) => key !== 'service.version')),
     { 'service.name': 'front-gate', 'deployment.environment': 'test' });
 });
+
+for (const [variable, given, posted] of [
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', '/base', '/base/v1/traces'],
+  ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', '/ingest/spans', '/ingest/spans'],
+]) {
+  test(`${variable}=URL${given}: spans are posted to ${posted}`, async (t) => {
+    const { collector, peer, span } = await world(t, { traced: false, env: ({ url }) => ({ [variable]: `${url}${given}` }) });
+    await call(peer, 'echo');
+    await span(({ name }) => name === 'tools/call echo');
+    assert.equal(collector.requests[0].url, posted);
+  });
+}
 
 test('OTEL_SDK_DISABLED: nothing is sent', async (t) => {
   const { peer, seen } = await world(t, { traced: false, env: ({ url }) => ({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_SDK_DISABLED: 'true' }) });

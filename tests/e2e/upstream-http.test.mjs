@@ -26,7 +26,7 @@ describe('U2 a server that has forgotten its sessions', () => {
     }
   }
 
-  test('many calls at once: all answered, with one new session', async (t) => {
+  test('concurrent calls are all answered, with one new session', async (t) => {
     const { peer, probe, behind } = await pair(t, 'http', 'http');
     behind.sessions.clear();
     const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => peer.ask('echo', { n })));
@@ -43,7 +43,7 @@ describe('U2 a server that has forgotten its sessions', () => {
     assert.notEqual(one.session, two.session);
   });
 
-  test('a server that never knows the session is not asked for ever', async (t) => {
+  test('a server that never accepts the session is not retried endlessly', async (t) => {
     let seen = 0;
     const server = use(t, await startUpstream(async (request, reply) => {
       if (request.json?.method !== 'tools/call') return legacyServer({ sessionId: 's' })(request, reply);
@@ -58,7 +58,7 @@ describe('U2 a server that has forgotten its sessions', () => {
     assert.equal(seen, 2);
   });
 
-  test('the process dies and comes back on the same port', async (t) => {
+  test('a server that is killed and restarted on the same port is initialised again', async (t) => {
     const port = await freePort();
     const first = await startProbe({ port, mark: 'first' });
     const gate = use(t, await startGate({ upstream: first.url }));
@@ -72,7 +72,7 @@ describe('U2 a server that has forgotten its sessions', () => {
     assert.equal((await peer.ask('mark')).mark, 'second');
   });
 
-  test('the real thing: server-everything, restarted', async (t) => {
+  test('server-everything is initialised again after a restart', async (t) => {
     const port = await freePort();
     const everything = async () => {
       const server = start(node, [packages.everything, 'streamableHttp'], { env: { PORT: `${port}` } });
@@ -184,7 +184,7 @@ describe('servers of several kinds', () => {
     }
   });
 
-  test('answers that are none: what came is said, the id is kept, the session lives', async (t) => {
+  test('invalid answers: the error describes what came under the id of the call, and the session continues', async (t) => {
     const odd = [
       ['not JSON', (reply) => reply.text('{"jsonrpc":', { headers: { 'Content-Type': 'application/json' } })],
       ['HTML', (reply) => reply.text('<h1>Hi</h1>', { headers: { 'Content-Type': 'text/html' } })],

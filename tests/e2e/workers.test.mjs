@@ -6,6 +6,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { DEADLINE_MS, MODERN, ModernHttp, legacyServer, startFixture, startUpstream, children, cli, commandLine, connect, policyFile, probeCommand, startServe, tempDir, tempFile, use } from '../lib/index.mjs';
+import { ModernHttpPeer } from '../lib/peer.mjs';
 
 const [command, ...args] = probeCommand('a');
 const settings = (more = {}, policy) => ({ version: '1', policy: policyFile(policy), servers: { a: { command, args, ...more.server } }, ...more.root });
@@ -184,7 +185,7 @@ test('workers end in good order, and leave nothing behind', async () => {
   assert.deepEqual(readdirSync(join(dir, readdirSync(dir)[0])), []);
 });
 
-test('mistakes are said, once', async () => {
+test('mistakes in the settings are reported once', async () => {
   const { code, stderr } = await cli(['serve', '--no-auth', '--workers', 'many', '--config', tempFile('sallyport.yaml', JSON.stringify(settings()))]);
   assert.equal(code, 3);
   assert.match(stderr, /workers: `many`: a number from 1 to 64, or auto/);
@@ -193,7 +194,7 @@ test('mistakes are said, once', async () => {
   assert.match(bad.stderr, /nonexistent/);
 });
 
-test('whichever worker is asked, the answer is the whole gate\'s: sessions, calls, status, metrics', async (t) => {
+test('every worker answers for the whole gate: sessions, calls, servers, status, readiness, metrics', async (t) => {
   const gate = use(t, await startServe({ config: settings(), args: ['--no-auth', '--workers', '3'] }));
   const ids = await openOn(gate.url, 3);
   const held = ids.slice(0, 3).map((id) => ask(gate.url, { method: 'POST', headers: { 'Mcp-Session-Id': id }, body: call('a__hold', { key: id }) }));
@@ -206,6 +207,18 @@ test('whichever worker is asked, the answer is the whole gate\'s: sessions, call
   assert.deepEqual(await same('/api/v1/sessions?limit=1000', ({ json }) => json.filter(({ version }) => version !== 'stateless').length), [ids.length]);
   assert.deepEqual(await same('/api/v1/status', ({ json }) => `${json.workers} ${json.calls_under_way}`), ['3 3']);
   assert.deepEqual(await same('/api/v1/sessions', ({ headers }) => headers['sallyport-workers']), ['3 of 3']);
+  const [links, ...others] = await same('/api/v1/servers', ({ json }) => json.map(({ name, state, links: n }) => `${name} ${state} ${n}`).join());
+  assert.deepEqual(others, []);
+  assert.match(links, /^a ready \d+$/);
+  assert.ok(Number(links.split(' ')[2]) >= 3, `connections of all workers: ${links}`);
+  const [ready, ...different] = await same('/readyz', ({ status, text }) => `${status} ${text.split('\n').sort().join('; ')}`);
+  assert.deepEqual(different, []);
+  for (const worker of [0, 1, 2]) assert.match(ready, new RegExp(`^200 .*worker ${worker}: ok`));
+  const stopped = workersOf(gate)[1];
+  process.kill(stopped, 'SIGSTOP');
+  await until('a worker that hangs is not ready', async () => (await Promise.race([ask(`${gate.origin}/readyz`), new Promise((done) => setTimeout(() => done({ status: 0 }), 5000))])).status === 503);
+  process.kill(stopped, 'SIGCONT');
+  await until('it is again', async () => (await ask(`${gate.origin}/readyz`)).status === 200);
   const { text } = await ask(`${gate.origin}/metrics`);
   for (const worker of [0, 1, 2]) assert.match(text, new RegExp(`^sallyport_sessions\\{worker="${worker}"\\} \\d+$`, 'm'));
   const families = text.split('\n').filter((line) => line.startsWith('# TYPE'));
@@ -216,7 +229,7 @@ test('whichever worker is asked, the answer is the whole gate\'s: sessions, call
   await Promise.allSettled(held);
 });
 
-test('what a modern client brings back goes to the worker that waits for it', async (t) => {
+test('an answer of a modern client reaches the worker that waits for it', async (t) => {
   const server = use(t, await startFixture('conformance.mjs', '--era', 'legacy'));
   const gate = use(t, await startServe({ config: { version: '1', policy: policyFile(), servers: { s: { url: server.url } } }, args: ['--no-auth', '--workers', '3'] }));
   const client = () => new ModernHttp(`${gate.origin}/mcp/s`, { capabilities: { elicitation: {} }, headers: { Connection: 'close' } });
@@ -233,7 +246,27 @@ test('what a modern client brings back goes to the worker that waits for it', as
   }
 });
 
-test('what an identity has touched at one worker counts at all', async (t) => {
+test('a modern client finds its background job and its task from every worker', async (t) => {
+  const gate = use(t, await startServe({ config: { version: '1', policy: policyFile(), code: { enabled: true } }, args: ['--no-auth', '--workers', '3'] }));
+  const peer = new ModernHttpPeer(`${gate.origin}/mcp/code`, { headers: { Connection: 'close' } });
+  const code = 'import time\nwhile True: time.sleep(1)';
+  const jobs = [];
+  for (let i = 0; i < 2; i++) jobs.push((await peer.call('execute_code', { code, background: true, timeout_seconds: 120 })).structuredContent.job_id);
+  const _meta = { 'io.modelcontextprotocol/clientCapabilities': { extensions: { 'io.modelcontextprotocol/tasks': {} } } };
+  const { taskId } = await peer.request('tools/call', { name: 'execute_code', arguments: { code, timeout_seconds: 120 }, _meta });
+  const named = { headers: { 'Mcp-Name': taskId } };
+  for (let i = 0; i < 9; i++) {
+    for (const id of jobs) assert.equal((await peer.call('job_status', { job_id: id })).structuredContent.status, 'running');
+    assert.equal((await peer.request('tasks/get', { taskId, _meta }, named)).status, 'working');
+  }
+  for (const id of jobs) await peer.call('job_cancel', { job_id: id });
+  await peer.request('tasks/cancel', { taskId, _meta }, named);
+  for (const id of jobs) for (let i = 0; i < 4; i++) assert.notEqual((await peer.call('job_status', { job_id: id })).structuredContent.status, 'running');
+  const other = `${jobs[0].slice(0, -12)}000000000000`;
+  assert.equal((await peer.call('job_status', { job_id: other })).structuredContent?.success ?? false, false, 'an id of no process is not found');
+});
+
+test('flow labels of an identity at one worker apply at all workers', async (t) => {
   const tools = ['read_file', 'send_email'].map((name) => ({ name, description: name === 'read_file' ? 'Read a file of the user' : 'Send an e-mail to anybody',
     inputSchema: { type: 'object', properties: {} } }));
   const server = await startUpstream(legacyServer({ tools, methods: { 'tools/call': () => ({ content: [{ type: 'text', text: 'done' }] }) } }));

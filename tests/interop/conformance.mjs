@@ -1,5 +1,6 @@
 // The conformance suite against a language's own fixture, directly and through the gate on every route: no check may come out worse.
-// Only Go publishes such a fixture, as part of its SDK's module; those of the others lie in their repositories.
+// Go publishes such a fixture in its SDK's module, Python in its source archive; those of Rust and Java lie in their repositories only,
+// and tests/conformance runs the suite against a fixture over TypeScript's SDK.
 import { LEGACY, MODERN, freePort, policyFile, start, startGate, startServe } from '../lib/index.mjs';
 import { count, serverSet, worse } from '../conformance/suite.mjs';
 
@@ -29,25 +30,27 @@ const ROUTES = {
 
 const passed = ({ scenarios }) => Object.values(scenarios).reduce((sum, checks) => sum + count(checks, 'SUCCESS'), 0);
 
+// `everything`: modes by name, each (port) => { command, env }; `ready`: the line that says that it listens; `stdio`: its command there.
 // told({ mode, route, set, passed, direct, wrong }) for each run through the gate.
-export async function runConformance(program, told) {
-  for (const mode of ['stateless', 'sessions']) {
+export async function runConformance(everything, told) {
+  for (const [mode, open] of Object.entries(everything.modes)) {
     const port = await freePort();
-    const server = start(program, ['-http', `127.0.0.1:${port}`, `-stateless=${mode === 'stateless'}`]);
-    const fixture = { url: `http://127.0.0.1:${port}/mcp`, command: [program] };
+    const { command: [program, ...args], env } = open(port);
+    const server = start(program, args, { env: { ...process.env, ...env } });
+    const fixture = { url: `http://127.0.0.1:${port}/mcp`, command: everything.stdio };
     try {
-      await server.waitLine(/listening/, { stream: 'stderr' });
+      await server.waitLine(everything.ready, { stream: 'stderr' });
       for (const set of [LEGACY, MODERN]) {
         const direct = await serverSet(fixture.url, set);
-        for (const [route, open] of Object.entries(ROUTES)) {
-          const gate = await open(fixture);
+        for (const [route, through] of Object.entries(ROUTES)) {
+          const gate = await through(fixture);
           try {
-            const through = await serverSet(gate.url, set);
+            const got = await serverSet(gate.url, set);
             const wrong = Object.entries(direct.scenarios).flatMap(([scenario, checks]) => {
-              const lines = worse(checks, through.scenarios[scenario] ?? [], { excused: scenario in EXCUSED, cannot: mode === 'sessions' && set === MODERN ? SESSIONS_CANNOT : {} });
+              const lines = worse(checks, got.scenarios[scenario] ?? [], { excused: scenario in EXCUSED, cannot: mode === 'sessions' && set === MODERN ? SESSIONS_CANNOT : {} });
               return lines.length ? [`${scenario}\n${lines.join('\n')}`] : [];
             });
-            told({ mode, route, set, direct: passed(direct), passed: passed(through), wrong });
+            told({ mode, route, set, direct: passed(direct), passed: passed(got), wrong });
           } finally {
             await gate.stop();
           }

@@ -2,8 +2,8 @@
 // at each step is compared with the direct connection; what differs has to be in DIFFERENCES, with its reason.
 //
 // A language is here when its SDK can be had: TypeScript from tests/npm, Python from PyPI, Go, Rust and Java from their registries, each
-// fetched and built on demand under the user's cache. What is not installed is told.
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+// fetched and built on demand under the user's cache. What is not installed is reported.
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,7 +16,7 @@ export const ROUTES = ['wrap', '/mcp', '/mcp/fx', '/sse'];
 export const ERAS = ['legacy', 'modern'];
 
 // What is made of both sides before they are compared, and why: { route, step } where it is only for those.
-// bridged: only where the server speaks the legacy era alone, so that a modern client is compared with a legacy one of the same SDK.
+// bridged: only where the server supports the legacy era alone, so that a modern client is compared with a legacy one of the same SDK.
 const DIFFERENCES = [
   { why: 'names of several servers need a prefix', route: /^(\/mcp|\/sse)$/, text: (text) => text.replaceAll('fx__', '').replaceAll('sallyport:fx/', '') },
   { why: 'what passed the gate was made for one principal', member: { cacheScope: 'private', ttlMs: 0 } },
@@ -40,7 +40,32 @@ async function python() {
     version = await run(program, ['-c', 'import importlib.metadata as m; print(m.version("mcp"))'], { timeout: 60_000 });
   }
   if (Number.parseInt(version.stdout, 10) < 2) return { missing: `the Python SDK here is ${version.stdout.trim()}, before 2.0` };
-  return { version: `mcp ${version.stdout.trim()}`, driver: [program, here('python/driver.py')], server: [program, here('python/server.py')] };
+  return { version: `mcp ${version.stdout.trim()}`, driver: [program, here('python/driver.py')], server: [program, here('python/server.py')], everything: await pythonEverything(program, version.stdout.trim()) };
+}
+
+// The SDK's own server for the conformance suite is in its source archive, and only there.
+async function pythonEverything(program, version) {
+  const dir = join(cache, `python-everything-${version}`);
+  if (!existsSync(dir)) {
+    const index = 'https://pypi.org/simple/mcp/';
+    const [, url] = (await (await fetch(index)).text()).match(new RegExp(`href="([^"#]*/mcp-${version.replaceAll('.', '\\.')}\\.tar\\.gz)`)) ?? [];
+    if (!url) return null;
+    const archive = await fetch(new URL(url, index));
+    const file = `${dir}.tar.gz`;
+    writeFileSync(file, Buffer.from(await archive.arrayBuffer()));
+    mkdirSync(`${dir}.part`, { recursive: true });
+    const unpacked = await run('tar', ['xzf', file, '-C', `${dir}.part`, '--strip-components=4', `mcp-${version}/examples/servers/everything-server`]);
+    if (unpacked.code !== 0) return null;
+    const got = await run(program, ['-m', 'pip', 'install', '-q', '--disable-pip-version-check', 'click', 'httpx2', 'uvicorn', 'starlette'], { timeout: 300_000 });
+    if (got.code !== 0) return null;
+    renameSync(`${dir}.part`, dir);
+  }
+  const env = { PYTHONPATH: dir };
+  return {
+    modes: { 'both eras': (port) => ({ command: [program, '-m', 'mcp_everything_server.server', '--port', `${port}`], env }) },
+    ready: /Uvicorn running/,
+    stdio: ['/usr/bin/env', `PYTHONPATH=${dir}`, program, '-c', 'from mcp_everything_server.server import mcp; mcp.run()'],
+  };
 }
 
 async function typescript() {
@@ -58,11 +83,17 @@ async function made(what, program, args, cwd) {
 // The SDK's own server for the conformance suite; see conformance.mjs.
 const GO_EVERYTHING = 'github.com/modelcontextprotocol/go-sdk/conformance/everything-server';
 
+const goEverything = (program) => ({
+  modes: Object.fromEntries(['stateless', 'sessions'].map((mode) => [mode, (port) => ({ command: [program, '-http', `127.0.0.1:${port}`, `-stateless=${mode === 'stateless'}`] })])),
+  ready: /listening/,
+  stdio: [program],
+});
+
 async function go() {
   const missing = await made('go build', 'go', ['build', '-p', '1', '-o', `${join(cache, 'go')}/`, './...', GO_EVERYTHING], here('go'));
   if (missing) return { missing };
   const version = /go-sdk (v\S+)/.exec(readFileSync(here('go/go.mod'), 'utf8'))[1];
-  return { version: `github.com/modelcontextprotocol/go-sdk ${version}`, driver: [join(cache, 'go/driver')], server: [join(cache, 'go/server')], http: [join(cache, 'go/server'), 'http'], everything: join(cache, 'go/everything-server') };
+  return { version: `github.com/modelcontextprotocol/go-sdk ${version}`, driver: [join(cache, 'go/driver')], server: [join(cache, 'go/server')], http: [join(cache, 'go/server'), 'http'], everything: goEverything(join(cache, 'go/everything-server')) };
 }
 
 async function rust() {

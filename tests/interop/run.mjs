@@ -1,4 +1,4 @@
-// make interop: the whole matrix, a line for each cell; loud about languages whose SDK is not there.
+// make interop: the whole matrix, a line for each cell; prints which languages have no SDK here.
 import { runConformance } from './conformance.mjs';
 import { LANGUAGES, runMatrix } from './matrix.mjs';
 

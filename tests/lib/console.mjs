@@ -45,7 +45,7 @@ tools:
 `;
 
 // A gate with one real server behind it, a grant for each role, and sallyport.yaml with comments.
-export async function consoleWorld(t, { tools = TOOLS, policy = POLICY, settings = '', roles = { boss: 'admin', approver: 'approver', viewer: 'viewer', manager: 'policy-manager', agent: null } } = {}) {
+export async function consoleWorld(t, { tools = TOOLS, policy = POLICY, settings = '', listen, code = false, roles = { boss: 'admin', approver: 'approver', viewer: 'viewer', manager: 'policy-manager', agent: null } } = {}) {
   const dir = tempDir();
   const env = { SALLYPORT_HOME: join(dir, 'home') };
   const tokens = {};
@@ -59,10 +59,10 @@ export async function consoleWorld(t, { tools = TOOLS, policy = POLICY, settings
   if (t) use(t, shop);
   const paths = { policy: join(dir, 'policy.yaml'), settings: join(dir, 'sallyport.yaml') };
   writeFileSync(paths.policy, policy);
-  const yaml = `# Settings of the shop's gate.\nversion: "1"\npolicy: policy.yaml\ncode: {enabled: false}\naudit: {arguments: full}\n${settings}servers:\n  # where the money is\n  shop: {url: "${shop.url}"}\n`;
+  const yaml = `# Settings of the shop's gate.\nversion: "1"\npolicy: policy.yaml\ncode: {enabled: ${code}}\naudit: {arguments: full}\n${settings}servers:\n  # where the money is\n  shop: {url: "${shop.url}"}\n`;
   writeFileSync(paths.settings, yaml);
   const open = async (listen = '127.0.0.1:0') => startServe({ listen, args: ['--config', paths.settings], env });
-  const world = { dir, env, tokens, calls, shop, paths, gate: await open(), open };
+  const world = { dir, env, tokens, calls, shop, paths, gate: await open(listen), open };
   if (t) t.after(() => world.gate.stop());
   world.origin = new URL(world.gate.url).origin;
   world.api = async (method, path, { as = 'boss', body, headers = {} } = {}) => {
@@ -79,14 +79,14 @@ export async function consoleWorld(t, { tools = TOOLS, policy = POLICY, settings
 export const callTool = (peer, name, args = {}) => peer.exchange('tools/call', { name: `shop__${name}`, arguments: args }).then(({ json }) => json);
 
 // A page that is signed in as a grant; what the browser complains about is kept in `page.faults`.
-export async function openPage(browser, world, { as = 'boss', colours = 'light', width = 1280, height = 900 } = {}) {
+export async function openPage(browser, world, { as = 'boss', colours = 'light', width = 1280, height = 900, elsewhere = [] } = {}) {
   const context = await browser.newContext({ colorScheme: colours, viewport: { width, height }, reducedMotion: 'reduce' });
   const page = await context.newPage();
   page.faults = [];
   page.on('pageerror', (error) => page.faults.push(String(error)));
   page.on('console', (line) => { if (line.type() === 'error' && !/Failed to load resource|ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY/.test(line.text())) page.faults.push(line.text()); });
   page.on('dialog', (dialog) => { page.faults.push(`a dialog opened: ${dialog.message()}`); dialog.dismiss(); });
-  page.on('request', (r) => { if (!r.url().startsWith(world.origin) && !r.url().startsWith('data:')) page.faults.push(`a request left for ${r.url()}`); });
+  page.on('request', (r) => { if (![world.origin, ...elsewhere].some((origin) => r.url().startsWith(origin)) && !r.url().startsWith('data:')) page.faults.push(`a request left for ${r.url()}`); });
   if (as) await signIn(page, world, as);
   return page;
 }

@@ -11,7 +11,7 @@ export const ALLOW_ALL = { version: '1', default: 'allow' };
 export const policyFile = (policy = ALLOW_ALL) =>
   tempFile('policy.yaml', typeof policy === 'string' ? policy : JSON.stringify(policy, null, 2));
 
-// [command, args, env] for those who start the gate themselves.
+// [command, args, env] for callers that start the gate themselves.
 export function gateCommand({ policy, policyPath, transport, port = 0, upstream, command, headers = [], args = [], env = {} } = {}) {
   const line = ['-c', policyPath ?? policyFile(policy)];
   if (transport && transport !== 'stdio') line.push('--transport', transport, '--port', `${port}`);

@@ -1,4 +1,4 @@
-// Text to lines, each byte looked at once however long a line gets.
+// Text to lines; each byte is read only once, however long a line is.
 export function lineSplitter(onLine) {
   let pieces = [];
   return (text) => {

@@ -1,4 +1,4 @@
-// Every endpoint of a gate with the servers `a` and `b`, and what it takes to be let in there.
+// Every endpoint of a gate with the servers `a` and `b`, and what each of them requires.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ function apiEndpoints() {
   return rows;
 }
 
-// [method, path, what it takes to be let in]: a server, any, a role, or nothing at all.
+// [method, path, required]: a server, any, a role, or nothing.
 const init = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 't', version: '1' } } };
 export const ENDPOINTS = [
   ['POST', '/mcp', 'any', init], ['GET', '/mcp', 'any'], ['DELETE', '/mcp', 'any'],
@@ -31,7 +31,7 @@ export const ENDPOINTS = [
   ['GET', '/.well-known/oauth-protected-resource/mcp/a', 'open'],
 ];
 
-// 401, 403, or 'in': whatever the endpoint itself answers to somebody it knows.
+// 401, 403, or 'in': the client was authorised, whatever the endpoint answers then.
 export function expected(may, needs) {
   if (needs === 'open') return 'in';
   if (may === null) return 401;

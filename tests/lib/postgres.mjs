@@ -19,7 +19,7 @@ function identity() {
   return { uid: id('-u'), gid: id('-g') };
 }
 
-/** {socket, user, psql(sql, {database}), stop()}. */
+/** {socket, user, psql(sql, {database}), start(), stop()}. */
 export async function startPostgres() {
   const bin = postgresPrograms();
   if (!bin) throw new Error('no PostgreSQL server here; scripts/setup test installs it');
@@ -29,21 +29,24 @@ export async function startPostgres() {
   const user = 'owner', data = join(dir, 'data'), options = { ...as, cwd: '/', encoding: 'utf8', env: { PATH: process.env.PATH, LC_ALL: 'C.UTF-8' } };
   const made = spawnSync(join(bin, 'initdb'), ['-D', data, '-U', user, '-A', 'trust', '-N', '--no-instructions', '-E', 'UTF8'], options);
   if (made.status !== 0) throw new Error(`initdb as ${as.uid ?? userInfo().uid}: ${made.stderr}`);
-  const server = spawn(join(bin, 'postgres'), ['-D', data, '-k', dir, '-c', 'listen_addresses=', '-c', 'fsync=off', '-c', 'max_prepared_transactions=0'], { ...options, stdio: ['ignore', 'ignore', 'ignore'] });
+  const run = () => spawn(join(bin, 'postgres'), ['-D', data, '-k', dir, '-c', 'listen_addresses=', '-c', 'fsync=off', '-c', 'max_prepared_transactions=0'], { ...options, stdio: ['ignore', 'ignore', 'ignore'] });
   const psql = (sql, { database = 'postgres', separate = false } = {}) => {
     const input = separate ? sql : `\\set ON_ERROR_STOP 1\n${sql}`;
     const { status, stdout, stderr } = spawnSync(join(bin, 'psql'), ['-h', dir, '-U', user, '-XqAt', '-d', database, '-f', '-'], { encoding: 'utf8', input, maxBuffer: 1 << 28 });
     return { ok: status === 0, out: stdout.trim(), error: stderr.trim() };
   };
-  const until = Date.now() + 30000;
-  for (;;) {
-    if (psql('SELECT 1').ok) break;
-    if (Date.now() > until || server.exitCode !== null) throw new Error('PostgreSQL does not come up');
-    await new Promise((done) => setTimeout(done, 50));
-  }
-  const stop = () => new Promise((done) => {
+  let server;
+  const start = async () => {
+    server = run();
+    for (const until = Date.now() + 30000; !psql('SELECT 1').ok;) {
+      if (Date.now() > until || server.exitCode !== null) throw new Error('PostgreSQL does not come up');
+      await new Promise((done) => setTimeout(done, 50));
+    }
+  };
+  const stop = (signal = 'SIGQUIT') => new Promise((done) => {
     server.once('exit', done);
-    server.kill('SIGQUIT');
+    server.kill(signal);
   });
-  return { socket: dir, user, psql, stop };
+  await start();
+  return { socket: dir, user, psql, start, stop };
 }

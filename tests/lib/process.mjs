@@ -1,5 +1,5 @@
 // Child processes: started in a group of their own, waited for by what they print, and
-// never left behind, whichever way the test process ends.
+// never left behind, however the test process ends.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -80,7 +80,7 @@ export class Child {
     return this.status;
   }
 
-  // stdin EOF and a signal at once: servers differ in which of the two they heed.
+  // stdin EOF and a signal at the same time: servers differ in which of the two they react to.
   async stop({ signal = 'SIGTERM', timeout = DEADLINE_MS } = {}) {
     this.stdin.end();
     if (!this.status) this.process.kill(signal);

@@ -19,7 +19,7 @@ async function up(name, child, port) {
   return { origin: `http://127.0.0.1:${port}`, url: `http://127.0.0.1:${port}/mcp`, port, child, stop: () => child.stop() };
 }
 
-// headers: lines of nginx for what the gate is told.
+// headers: nginx lines for the headers that the gate gets.
 export async function startNginx(gatePort, { headers = '' } = {}) {
   const dir = tempDir('nginx'), port = await freePort();
   writeFileSync(join(dir, 'nginx.conf'), `

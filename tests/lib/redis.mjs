@@ -3,6 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DEADLINE_MS } from './deadline.mjs';
+import { freePort } from './process.mjs';
 import { tempDir } from './temp.mjs';
 
 /** {dsn, socket, pid, cli(...words), signal(name), restart(), stop()} */
@@ -25,4 +26,49 @@ export async function startRedis({ config = '', dir = tempDir('redis') } = {}) {
     child.kill('SIGKILL');
   });
   return { dsn: `unix://${socket}`, socket, cli, signal: (name) => child.kill(name), restart: async () => { await stop(); await up(); }, stop };
+}
+
+const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+async function until(what, holds) {
+  for (const end = Date.now() + DEADLINE_MS; !holds(); await sleep(50)) if (Date.now() > end) throw new Error(`never: ${what}`);
+}
+
+/** A server on a TCP port, which the others of its set find: {port, cli, pid, signal, stop} */
+async function startNode(port, config, program = []) {
+  const dir = tempDir('redis'), file = join(dir, 'redis.conf');
+  writeFileSync(file, `port ${port}\nbind 127.0.0.1\nsave ""\nappendonly no\ndir ${dir}\n${config}\n`);
+  const child = spawn('redis-server', [file, ...program], { stdio: 'ignore' });
+  const gone = new Promise((done) => child.once('exit', done));
+  const cli = (...words) => spawnSync('redis-cli', ['-p', String(port), ...words], { encoding: 'utf8' }).stdout.trim();
+  await until(`redis-server at port ${port}`, () => cli('PING') === 'PONG');
+  return { port, cli, signal: (name) => child.kill(name), stop: () => { child.kill('SIGKILL'); return gone; } };
+}
+
+/** One master, two replicas and three Sentinels that call it `shop`: {dsn, servers, sentinels, master(), stop()} */
+export async function startSentinels({ servers: count = 3 } = {}) {
+  const servers = [];
+  for (let i = 0; i < count; i++) servers.push(await startNode(await freePort(), `repl-diskless-sync-delay 0${i ? `\nreplicaof 127.0.0.1 ${servers[0].port}` : ''}`));
+  await until('every replica follows', () => servers.slice(1).every(({ cli }) => cli('INFO', 'replication').includes('master_link_status:up')));
+  const sentinels = [];
+  for (let i = 0; i < 3; i++)
+    sentinels.push(await startNode(await freePort(), `sentinel monitor shop 127.0.0.1 ${servers[0].port} 2\nsentinel down-after-milliseconds shop 700\nsentinel failover-timeout shop 4000`, ['--sentinel']));
+  await until('the Sentinels know each other and every replica', () =>
+    sentinels.every(({ cli }) => { const text = cli('SENTINEL', 'MASTER', 'shop'); return /num-other-sentinels\n2\n/.test(text) && text.includes(`num-slaves\n${count - 1}\n`); }));
+  const master = () => Number(sentinels[2].cli('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'shop').split('\n')[1]);
+  const dsn = `redis+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/shop`;
+  return { dsn, servers, sentinels, master, stop: () => Promise.all([...sentinels, ...servers].map((node) => node.stop())) };
+}
+
+/** Three masters that share all slots, and `replicas` for each: {dsn, masters, stop()} */
+export async function startCluster({ replicas = 0 } = {}) {
+  const nodes = [];
+  for (let i = 0; i < 3 * (replicas + 1); i++)
+    nodes.push(await startNode(await freePort(), `cluster-enabled yes\ncluster-port ${await freePort()}\ncluster-node-timeout 1000\nrepl-diskless-sync-delay 0`));
+  const words = ['--cluster', 'create', ...nodes.map(({ port }) => `127.0.0.1:${port}`), '--cluster-replicas', String(replicas), '--cluster-yes'];
+  const made = spawnSync('redis-cli', words, { encoding: 'utf8' });
+  if (made.status !== 0) throw new Error(made.stdout + made.stderr);
+  await until('the Cluster is whole', () => nodes.every(({ cli }) => cli('CLUSTER', 'INFO').includes('cluster_state:ok')));
+  const masters = nodes.slice(0, 3);
+  if (replicas) await until('every replica follows', () => nodes.slice(3).every(({ cli }) => cli('INFO', 'replication').includes('master_link_status:up')));
+  return { dsn: `redis+cluster://${masters.map(({ port }) => `127.0.0.1:${port}`).join(',')}`, masters, nodes, stop: () => Promise.all(nodes.map((node) => node.stop())) };
 }

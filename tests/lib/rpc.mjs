@@ -126,7 +126,7 @@ export class LegacyHttp {
 
   send(method, params, options) { return this.post(this.message(method, params), options); }
 
-  // The stream for what the server says unasked.
+  // The stream for messages that the server sends on its own.
   listen({ lastEventId, ...options } = {}) {
     const headers = { ...this.headers, Accept: 'text/event-stream', ...(lastEventId && { 'Last-Event-ID': lastEventId }) };
     return request('GET', this.url, { headers, ...options });
@@ -187,7 +187,7 @@ export class StdioRpc {
   send(message) { this.raw(`${typeof message === 'string' ? message : JSON.stringify(message)}\n`); }
   notify(method, params) { this.send({ jsonrpc: '2.0', method, ...(params && { params }) }); }
 
-  // The next message that fits, whoever sent it first; null when the child is gone.
+  // The next message that matches; null when the child has exited.
   next(fits, { timeout } = {}) {
     return this.#inbox.next(() => `a message from ${this.child.describe()}`, { fits, timeout });
   }

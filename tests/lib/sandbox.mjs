@@ -19,7 +19,7 @@ export const WHO = root
 // The helper is the same program in every build: with sanitizers one identity is enough.
 export const whos = Object.keys(WHO).slice(0, sanitized ? 1 : undefined);
 
-// The gate where everybody can execute it, and a file that nobody in a sandbox may read.
+// The gate where every user can execute it, and a file that no sandbox may read.
 export const home = mkdtempSync(join(tmpdir(), 'sallyport-attack-'));
 chmodSync(home, 0o755);
 for (const file of HELPERS) copyFileSync(join(BUILD, file), join(home, file));

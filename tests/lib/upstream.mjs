@@ -1,4 +1,4 @@
-// Servers that do exactly as told, to play the odd ones.
+// Scripted servers, for unusual behaviour.
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';

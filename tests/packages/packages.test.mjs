@@ -2,7 +2,7 @@
 // inside them is made by `make static` and takes minutes; here the program of this build stands in its place.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import path from 'node:path';
 import { before, describe, test } from 'node:test';
@@ -20,16 +20,24 @@ function run(command, args, more = {}) {
   return done.stdout;
 }
 
-// A program of this folder answers, denies a call and, with its helpers beside it, runs code.
+// An ordinary user in an empty folder: the program answers, finds its catalogue beside itself, denies a call and, with its helpers, runs code.
+const nobody = process.getuid() === 0 ? { uid: 65534, gid: 65534 } : {};
 function works(program, env = {}) {
-  const home = { ...process.env, ...env, SALLYPORT_HOME: path.join(tempDir(), 'home') };
-  assert.match(run(program, ['version'], { env: home }), new RegExp(`^sallyport ${version}`));
+  const dir = tempDir('empty');
+  if (nobody.uid) chownSync(dir, nobody.uid, nobody.gid);
+  const as = { cwd: dir, env: { ...process.env, ...env, HOME: dir, SALLYPORT_HOME: path.join(dir, 'home') }, ...nobody };
+  assert.match(run(program, ['version'], as), new RegExp(`^sallyport ${version}`));
+  assert.match(run(program, ['catalogue', 'stats'], as), /^[\d,]{4,} servers, [\d,]{5,} tools/);
+  assert.match(run(program, ['catalogue', 'show', '@modelcontextprotocol/server-filesystem'], as), /write_file/);
   const policy = path.join(tempDir(), 'policy.yaml');
   writeFileSync(policy, 'version: "1"\ndefault: deny\ntools: {}\n');
-  const denied = spawnSync(program, ['explain', '-c', policy, '--tool', 'x'], { encoding: 'utf8', env: home });
+  open(path.dirname(policy));
+  const denied = spawnSync(program, ['explain', '-c', policy, '--tool', 'x'], { encoding: 'utf8', ...as });
   assert.equal(denied.status, 1, denied.stderr);
-  assert.match(run(program, ['code', 'run', '-'], { env: home, input: 'print(6 * 7)\n' }), /42/);
+  assert.match(run(program, ['code', 'run', '-'], { ...as, input: 'print(6 * 7)\n' }), /42/);
 }
+// Packages are for every user to read; the folders of tests are not.
+function open(...dirs) { for (const dir of dirs) chmodSync(dir, 0o755); }
 
 describe('packages', { skip: sanitized && 'SKIPPED LOUDLY: packages are made of the plain build', concurrency: 1 }, () => {
   const out = tempDir('packages'), stage = path.join(tempDir(), `sallyport-${version}-linux-${arch}`);
@@ -38,6 +46,7 @@ describe('packages', { skip: sanitized && 'SKIPPED LOUDLY: packages are made of 
     run('meson', ['install', '-C', build, '--no-rebuild', '--quiet', '--destdir', path.join(out, 'dest')]);
     const prefix = path.join(out, 'dest', JSON.parse(run('meson', ['introspect', build, '--buildoptions'])).find((one) => one.name === 'prefix').value);
     cpSync(prefix, stage, { recursive: true });
+    assert.ok(existsSync(path.join(stage, 'share/sallyport/catalogue.bin')), 'the catalogue is installed: every package is made of this');
   });
 
   test('npm: a package per platform, and one that picks it; streams, exit status and signals are those of the program', async () => {
@@ -46,7 +55,8 @@ describe('packages', { skip: sanitized && 'SKIPPED LOUDLY: packages are made of 
     writeFileSync(path.join(dir, 'package.json'), '{"name": "project", "version": "1.0.0"}');
     run('npm', ['install', '--no-audit', '--no-fund', ...readdirSync(out).filter((name) => name.endsWith('.tgz')).map((name) => path.join(out, name))], { cwd: dir, env: npm });
     const program = path.join(dir, 'node_modules/.bin/sallyport');
-    works(program, npm);
+    open(dir);
+    works(program, { npm_config_offline: 'true' });
     assert.equal(spawnSync(program, ['--no-such-flag'], { env: npm }).status, 2);
     const gate = spawn(program, ['code'], { env: { ...npm, SALLYPORT_HOME: path.join(tempDir(), 'home') }, stdio: ['pipe', 'pipe', 'ignore'] });
     gate.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'me', version: '1' } } })}\n`);
@@ -61,6 +71,7 @@ describe('packages', { skip: sanitized && 'SKIPPED LOUDLY: packages are made of 
     const venv = tempDir('venv');
     run('python3', ['-m', 'venv', venv]);
     run(path.join(venv, 'bin/pip'), ['install', '-q', '--no-index', '--disable-pip-version-check', path.join(out, readdirSync(out).find((name) => name.endsWith('.whl')))]);
+    open(venv);
     works(path.join(venv, 'bin/sallyport'));
   });
 
@@ -72,13 +83,26 @@ describe('packages', { skip: sanitized && 'SKIPPED LOUDLY: packages are made of 
     const said = spawnSync('lintian', ['--fail-on', 'error', file], { encoding: 'utf8' });
     assert.equal(said.status, 0, `${said.error ?? ''}${said.stdout}`);
     run('dpkg-deb', ['-x', file, path.join(copy, 'root')]);
+    open(out, copy);
     works(path.join(copy, 'root/usr/bin/sallyport'));
-    for (const name of ['share/man/man1/sallyport.1.gz', 'share/bash-completion/completions/sallyport', 'share/zsh/vendor-completions/_sallyport', 'share/doc/sallyport/changelog.gz',
+    for (const name of ['share/sallyport/catalogue.bin', 'share/man/man1/sallyport.1.gz', 'share/bash-completion/completions/sallyport', 'share/zsh/vendor-completions/_sallyport', 'share/doc/sallyport/changelog.gz',
       'share/sallyport/policies/filesystem.yaml', 'share/sallyport/schemas/policy.schema.json', 'lib/systemd/system/sallyport.service', 'lib/systemd/user/sallyport.service']) {
       assert.ok(existsSync(path.join(copy, 'root/usr', name)), name);
     }
     const fields = run('dpkg-deb', ['-f', file, 'Depends']);
     for (const need of ['libseccomp2', 'libssl3', 'libuv1']) assert.match(fields, new RegExp(need));
+  });
+
+  test('MCP bundle: packed by @anthropic-ai/mcpb, and its program works', (t) => {
+    const online = { ...process.env, npm_config_update_notifier: 'false' };
+    const there = spawnSync('npx', ['-y', '@anthropic-ai/mcpb@2', '--version'], { cwd: tempDir(), encoding: 'utf8', timeout: 60_000, env: online });
+    if (there.status !== 0) return t.skip('SKIPPED LOUDLY: @anthropic-ai/mcpb cannot be had from npm here');
+    run('packaging/mcpb/pack', [out, stage], { env: online });
+    const bundle = path.join(out, readdirSync(out).find((name) => name.endsWith('.mcpb'))), dir = tempDir('bundle');
+    run('python3', ['-c', 'import sys, zipfile, os\nz = zipfile.ZipFile(sys.argv[1])\nfor i in z.infolist():\n  p = z.extract(i, sys.argv[2])\n  os.chmod(p, (i.external_attr >> 16) & 0o777 or 0o755)', bundle, dir]);
+    const { server } = JSON.parse(readFileSync(path.join(dir, 'manifest.json'), 'utf8'));
+    open(dir);
+    works(path.join(dir, server.entry_point));
   });
 
   test('the GitHub Action scans a configuration and fails on poison', () => {
@@ -100,6 +124,9 @@ describe('packages', { skip: sanitized && 'SKIPPED LOUDLY: packages are made of 
     const read = (name) => JSON.parse(readFileSync(path.join(root, 'packaging', name), 'utf8'));
     assert.equal(read('registry/server.json').version, version);
     for (const one of read('registry/server.json').packages) assert.equal(one.version, version);
+    // What the registry's schema asks of these: a name in two parts, at most 100 characters of description.
+    assert.match(read('registry/server.json').name, /^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/);
+    assert.ok(read('registry/server.json').description.length <= 100);
     assert.equal(read('mcpb/manifest.json').version, version);
     assert.equal(read('claude-plugin/.claude-plugin/plugin.json').version, version);
   });

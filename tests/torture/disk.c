@@ -434,7 +434,7 @@ int rename(const char *from, const char *to) {
     return rc;
 }
 
-/* Relative to a directory are only files of workspaces, which are none of this disk's. */
+/* Only files of workspaces are opened relative to a directory, and those are not on this disk. */
 int renameat(int from_dir, const char *from, int to_dir, const char *to) {
     if (from_dir == AT_FDCWD && to_dir == AT_FDCWD)
         return rename(from, to);
@@ -509,7 +509,7 @@ void *mmap64(void *at, size_t len, int protection, int flags, int fd, off_t offs
 }
 
 /* Asynchronous writes that end on disk (RWF_DSYNC). They are in the shadow when they were handed over, which
- * is before anybody can rely on them. */
+ * is before any process can rely on them. */
 static void submitted(const struct iocb *one) {
     const struct file *f = file_of((int)one->aio_fildes);
     char to[PATH_MAX];

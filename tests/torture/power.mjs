@@ -39,7 +39,7 @@ async function run({ durable, images, loose }) {
   const gate = await startGate(configOf(oracle, { durable }), home, disk.env);
   const client = new Client(gate.origin);
   const load = new Load(() => client, { width: 4 });
-  // Before the first sync of a new home a machine without power finds nothing that could tell of a loss.
+  // Before the first sync of a new home a machine without power finds nothing that could show a loss.
   for (const end = Date.now() + 60_000; !durable && !existsSync(join(disk.shadow, 'audit/head')); await pause(5)) assert.ok(Date.now() < end, 'no signed head');
   const taken = [];
   for (let i = 0; i < images; i++) {

@@ -111,7 +111,7 @@ export async function sickServers({ seconds }) {
     'p99 without, ms': round(before.quantile(0.99)), 'p99 with, ms': round(during.quantile(0.99)), 'p99 ratio': round(during.quantile(0.99) / before.quantile(0.99)) };
 }
 
-// A policy that is rewritten in place all the time is taken up; SIGHUP takes it at once; calls go on.
+// A policy that is rewritten in place all the time is taken up; SIGHUP reloads it immediately; calls continue.
 export async function reloadStorm({ seconds }) {
   const oracle = await Oracle.start();
   const policy = policyFile(POLICY);
