@@ -35,6 +35,10 @@
 #define ECHO_HEAD_MAX 512
 #define ECHO_PREFIX_MAX 2048
 #define ECHO_ID_MAX 256
+#define ECHO_STREAM_EVENTS 1000 /* in front of the result of the tool `stream` */
+#define ECHO_TOOLS_MAX 100000
+#define ECHO_TOOL_BYTES 256UL
+#define ECHO_STREAM_BYTES (128UL << 10)
 #define ECHO_OUT_MAX (512UL << 10)
 #define ECHO_SERVER_INFO "{\"name\":\"bench-echo\",\"version\":\"1.0.0\"}"
 
@@ -46,7 +50,7 @@ static const char *const ECHO_TOOLS =
     "\"properties\":{\"text\":{\"type\":\"string\"},\"mode\":{\"type\":\"string\"},\"n\":{\"type\":"
     "\"integer\"}},"
     "\"required\":[\"text\"]}},{\"name\":\"forbidden\",\"description\":\"Returns its text; for policies that "
-    "deny it.\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"}}}}]";
+    "deny it.\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"}}}}";
 static const char *const LEGACY_VERSIONS[] = {"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
 
 /* One answer: prefix + text + suffix. No prefix means there is nothing to say (a notification). */
@@ -57,6 +61,7 @@ struct reply {
     const char *suffix;
     const char *status;
     bool session;
+    struct slice events; /* not empty: the answer is a stream, and these come first */
 };
 
 struct conn {
@@ -68,7 +73,7 @@ struct conn {
     struct frame frame;
     char head[ECHO_HEAD_MAX];
     struct reply reply;
-    struct iovec iov[4];
+    struct iovec iov[7];
     int iov_at;
     int iov_count;
 };
@@ -132,8 +137,24 @@ static void reply_initialize(struct reply *reply, const struct rpc *rpc) {
     reply->suffix = "\",\"capabilities\":{\"tools\":{}},\"serverInfo\":" ECHO_SERVER_INFO "}}";
 }
 
+/* Messages of a log, as events; made once. */
+static struct slice stream_events(void) {
+    static char text[ECHO_STREAM_BYTES];
+    static size_t len;
+    if (len)
+        return (struct slice){text, len};
+    for (int i = 0; i < ECHO_STREAM_EVENTS; i++)
+        len = put_text(text, sizeof text, len,
+                       "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{"
+                       "\"level\":\"info\",\"data\":\"row %d\"}}\n\n",
+                       i);
+    return (struct slice){text, len};
+}
+
 static void reply_call(struct reply *reply, const struct rpc *rpc) {
-    if (!slice_is(rpc->name, "echo") && !slice_is(rpc->name, "forbidden")) {
+    if (slice_is(rpc->name, "stream")) {
+        reply->events = stream_events();
+    } else if (!slice_is(rpc->name, "echo") && !slice_is(rpc->name, "forbidden")) {
         reply_error(reply, rpc, "200 OK", "{\"code\":-32602,\"message\":\"Unknown tool\"}");
         return;
     }
@@ -146,12 +167,31 @@ static void reply_call(struct reply *reply, const struct rpc *rpc) {
                                 : "\"}]}}";
 }
 
+/* Its own tools, and as many more as the environment asks for. */
+static struct slice list_of_tools(void) {
+    static struct slice list;
+    const char *asked = getenv("ECHO_TOOLS");
+    size_t more = asked ? parse_number("ECHO_TOOLS", asked, 0, ECHO_TOOLS_MAX) : 0,
+           cap = 4096 + more * ECHO_TOOL_BYTES, len = 0;
+    if (list.base)
+        return list;
+    char *text = must_alloc(cap);
+    len = put_bytes(text, cap, len, ECHO_TOOLS, strlen(ECHO_TOOLS));
+    for (size_t i = 0; i < more; i++)
+        len = put_text(
+            text, cap, len,
+            ",{\"name\":\"tool_%zu\",\"description\":\"Reads a row of table %zu.\",\"inputSchema\":{\"type\":"
+            "\"object\",\"properties\":{\"row\":{\"type\":\"integer\"}}}}",
+            i, i);
+    list = (struct slice){text, len};
+    return list;
+}
+
 static void reply_list(struct reply *reply, const struct rpc *rpc) {
-    reply_start(reply, rpc, ",\"result\":");
-    reply_text(reply, "{");
-    reply_text(reply, ECHO_TOOLS);
+    reply_start(reply, rpc, ",\"result\":{");
+    reply->text = list_of_tools();
     reply->suffix =
-        rpc->modern ? ",\"resultType\":\"complete\",\"ttlMs\":60000,\"cacheScope\":\"public\"}}" : "}}";
+        rpc->modern ? "],\"resultType\":\"complete\",\"ttlMs\":60000,\"cacheScope\":\"public\"}}" : "]}}";
 }
 
 static void reply_discover(struct reply *reply, const struct rpc *rpc) {
@@ -169,6 +209,7 @@ static void reply_reset(struct reply *reply) {
     reply->suffix = "";
     reply->status = "200 OK";
     reply->session = false;
+    reply->events = (struct slice){0};
 }
 
 static void reply_make(struct reply *reply, const char *message, size_t len) {
@@ -258,7 +299,7 @@ static void conn_resize(struct conn *conn, size_t cap) {
     conn->cap = cap;
 }
 
-/* Room for more: at once for the whole body when its length is known. */
+/* Room for more: for the whole body in one step when its length is known. */
 static bool conn_grow(struct conn *conn) {
     size_t want = conn->cap * 2;
     if (conn->frame.head_len && !conn->frame.chunked && want < conn->frame.total_len)
@@ -282,10 +323,12 @@ static size_t make_head(struct conn *conn, size_t body_len) {
     if (conn->reply.session)
         at = put_text(conn->head, sizeof conn->head, at, "\r\nMcp-Session-Id: bench-%016llx",
                       (unsigned long long)++session_count);
+    if (conn->reply.events.len)
+        return head_text(conn, at, "\r\nContent-Type: text/event-stream\r\n\r\n");
     return head_text(conn, at, body_len ? "\r\nContent-Type: application/json\r\n\r\n" : "\r\n\r\n");
 }
 
-/* It has no stream to offer; but who has sessions misses one first, and by that a client knows of them. */
+/* There is no stream for GET. A legacy client without a session id gets 400: it shows that sessions exist. */
 static const char *status_without_body(const struct conn *conn) {
     if (memcmp(conn->buf, "DELETE ", 7) == 0)
         return "200 OK";
@@ -302,14 +345,23 @@ static void conn_answer(struct conn *conn) {
         reply_reset(reply);
         reply->status = status_without_body(conn);
     }
-    size_t suffix_len = strlen(reply->suffix);
-    size_t head_len = make_head(conn, reply->prefix_len + reply->text.len + suffix_len);
-    conn->iov[0] = (struct iovec){conn->head, head_len};
-    conn->iov[1] = (struct iovec){reply->prefix, reply->prefix_len};
-    conn->iov[2] = (struct iovec){(void *)reply->text.base, reply->text.len};
-    conn->iov[3] = (struct iovec){(void *)reply->suffix, suffix_len};
+    static const char DATA[] = "data: ", END[] = "\n\n";
+    const bool stream = reply->events.len > 0;
+    const struct iovec parts[6] = {{(void *)reply->events.base, reply->events.len},
+                                   {(void *)DATA, stream ? strlen(DATA) : 0},
+                                   {reply->prefix, reply->prefix_len},
+                                   {(void *)reply->text.base, reply->text.len},
+                                   {(void *)reply->suffix, strlen(reply->suffix)},
+                                   {(void *)END, stream ? strlen(END) : 0}};
+    size_t body_len = 0;
+    conn->iov_count = 1;
+    for (int i = 0; i < 6; i++) {
+        body_len += parts[i].iov_len;
+        if (parts[i].iov_len)
+            conn->iov[conn->iov_count++] = parts[i];
+    }
+    conn->iov[0] = (struct iovec){conn->head, make_head(conn, body_len)};
     conn->iov_at = 0;
-    conn->iov_count = 4;
 }
 
 static void iov_advance(struct conn *conn, size_t sent) {

@@ -103,7 +103,7 @@ static size_t ask_all(struct index *ix, struct slice rows, size_t *ret_found, do
             continue;
         struct index_hit hits[5];
         double start = cpu_ms();
-        size_t n = index_search(ix, query, NULL, 5, hits);
+        size_t n = index_search(ix, query, NULL, 5, hits, NULL);
         double took = cpu_ms() - start;
         *ret_worst_ms = took > *ret_worst_ms ? took : *ret_worst_ms;
         bool found = false;

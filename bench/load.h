@@ -24,8 +24,8 @@
 #define LOAD_OPEN_MAX 512
 #define LOAD_TAIL_MAX 512
 #define LOAD_SESSION_ID_MAX 256
-#define LOAD_ERRORS_MAX 10000 /* a run with more is stopped early */
-#define LOAD_SLACK 65536      /* room for headers and framing beside the text */
+#define LOAD_ERRORS_MAX 10000    /* a run with more is stopped early */
+#define LOAD_SLACK (256UL << 10) /* room for headers, framing and the events of a stream beside the text */
 #define LOAD_TICK_MS 50
 #define LOAD_DRAIN_NS (10 * NS_PER_S)
 #define LOAD_ID_FIRST 1000000000ULL /* ids keep ten digits, so they are patched in place */

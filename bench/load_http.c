@@ -1,6 +1,6 @@
 /* Calls over keep-alive connections, one in flight on each, all from one epoll loop.
  *
- *   idle ──send──▶ in flight ──whole answer──▶ checked, recorded, next call at once
+ *   idle ──send──▶ in flight ──whole answer──▶ checked, recorded, next call immediately
  *                      └── closed, reset, wrong answer ──▶ error counted, connected anew */
 #include "frame.h"
 #include "load.h"
@@ -151,7 +151,7 @@ static const char *conn_check(struct http *http, struct conn *conn) {
     if (conn->len > conn->frame.total_len)
         return "bytes after the answer";
     if (!conn->busy)
-        return "an answer that nobody asked for";
+        return "an unsolicited answer";
     if (memcmp(conn->buf + 9, "200", 3) != 0)
         return "an HTTP status other than 200";
     if (body.len && body.base[0] != '{')

@@ -5,15 +5,26 @@
 #define ANSWER_EDGE 160      /* the id stands this near to one end of an answer */
 #define ANSWER_TEXT_FROM 512 /* the text starts this near to the front */
 
-/* Prose with an escaped line end each 80 bytes, so that a reader has to look at every byte and meets
- * escapes, as in real tool results. No `"` ever: the cheap checks below rely on it. */
+/* What tools return: prose, rows and code in lines, with quotes, tabs and some letters beyond ASCII. A reader
+ * has to look at every byte, and meets an escape or a long letter every 30 bytes or so. */
+static const char *const LINES[] = {
+    "Ticket 4812, caf\xc3\xa9 orders: 1,024 rows were read, none skipped; see docs/import.md for the "
+    "steps.\\n",
+    "  {\\\"path\\\": \\\"src/load.c\\\", \\\"line\\\": 42, \\\"note\\\": \\\"na\xc3\xafve copy\\\"},\\n",
+    "The export ran on Tuesday and took 3.5 seconds. Nobody has to do anything about it before Friday.\\n",
+    "\\tif (rows_left > 0 && !is_last) { total += row.price * 1.19; } // \\\"gross\\\", \xe2\x82\xac per "
+    "piece\\n",
+    "M\xc3\xbcnchen, Malm\xc3\xb6 and Lyon answered at 09:41; the others have not, which is normal on a "
+    "holiday.\\n",
+};
+static const char END[] = "All done."; /* what a condition of the policy looks for */
+
 static void fill_text(char *text, size_t len) {
-    static const char LINE[] =
-        "The quick brown fox reads 1,024 rows, skips none, and writes them back again.\\n";
-    size_t at = 0;
-    while (len - at >= sizeof LINE - 1)
-        at = put_bytes(text, len, at, LINE, sizeof LINE - 1);
-    memset(text + at, 'x', len - at);
+    size_t end = len < sizeof END - 1 ? 0 : sizeof END - 1, at = 0;
+    for (size_t i = 0; at + strlen(LINES[i]) <= len - end; i = (i + 1) % (sizeof LINES / sizeof *LINES))
+        at = put_bytes(text, len, at, LINES[i], strlen(LINES[i]));
+    memset(text + at, 'x', len - end - at);
+    put_bytes(text, len, len - end, END, end);
 }
 
 void shape_init(struct shape *shape, const struct options *options) {
@@ -81,7 +92,21 @@ static bool has_near_end(const char *body, size_t len, const char *needle) {
     return find_bytes(body, edge, needle) || find_bytes(body + len - edge, edge, needle);
 }
 
+/* Of a stream, its last event: the others are what the server says meanwhile. */
+static const char *last_event(const struct shape *shape, const char *body, size_t *len) {
+    size_t edge = shape->text_len + ANSWER_TEXT_FROM;
+    const char *from = *len > edge ? body + *len - edge : body;
+    const char *event =
+        *body == '{' ? NULL
+                     : find_bytes(from, (size_t)(body + *len - from), "data: {\"jsonrpc\":\"2.0\",\"id\":");
+    if (!event)
+        return body;
+    *len -= (size_t)(event - body);
+    return event;
+}
+
 const char *answer_check(const struct shape *shape, const char *body, size_t len) {
+    body = last_event(shape, body, &len);
     size_t front = len < ANSWER_TEXT_FROM ? len : ANSWER_TEXT_FROM;
     bool is_error = has_near_end(body, len, "\"isError\":true");
     if (!has_near_end(body, len, "\"result\":"))

@@ -2,6 +2,8 @@
  * line of JSON; bench/run puts it beside the rest.
  *
  *   build/part_speed [RECORDS]
+ *   build/part_speed tools|rules|counters|vault N      one operation among so many of them
+ *   build/part_speed log RECORDS DIR                   only leaves a log
  *
  * Figures are for reading; the exit status never depends on them. CPU time of the thread, so that a busy
  * machine does not show in it, but for what is a rate or a duration. */
@@ -12,6 +14,7 @@
 #include "base/clock.h"
 #include "policy/policy.h"
 #include "state/state.h"
+#include "state/vault.h"
 #include "wire/clash.h"
 
 #include <inttypes.h>
@@ -21,8 +24,10 @@
 #include <unistd.h>
 
 #define DECISIONS 200000
+#define DECISION_RULES 20000000 /* so many rules are judged at most */
 #define RESERVATIONS 500000
-#define PACE_RECORDS 512 /* put at once, then a breath: a gate does not put in a tight loop either */
+#define LOOKUPS 100000
+#define PACE_RECORDS 512 /* put in a row, then a pause: a gate does not put in a tight loop either */
 #define POLICY_MAX (16u << 20)
 
 static uint64_t cpu_ns(clockid_t which) {
@@ -80,8 +85,9 @@ static double bench_decide(int tools, int rules) {
         .args = tape_get_str(&tape, 0, "args"),
         .now_ms = clock_wall_ms(),
     };
+    int count = rules > DECISION_RULES / DECISIONS ? DECISION_RULES / rules : DECISIONS;
     uint64_t start = thread_ns();
-    for (int i = 0; i < DECISIONS; i++) {
+    for (int i = 0; i < count; i++) {
         struct policy_verdict verdict;
         policy_decide(policy, &facts, &arena, NULL, &verdict);
         CHECK(verdict.outcome == POLICY_ALLOW);
@@ -91,29 +97,68 @@ static double bench_decide(int tools, int rules) {
     arena_free(&arena);
     tape_free(&tape);
     policy_unref(policy);
-    return (double)took / DECISIONS;
+    return (double)took / count;
 }
 
 /* ---- the limit ---- */
 
-static double bench_limit(const char *dir) {
+/* So many counters there are, and every reservation is about another one. */
+static double bench_limit(const char *dir, uint64_t counters) {
     struct state_store *store = NULL;
     struct err err = {0};
     struct state_config config = {.dir = dir};
     must(state_open(&config, &store, &err), &err);
-    const struct state_limit limit = {.kind = STATE_FIXED,
-                                      .key = SLICE("grant/agent-one/create_charge._rate_minute"),
-                                      .window_ms = 60000,
-                                      .max = (int64_t)1000000000 * STATE_MICRO,
-                                      .amount = STATE_MICRO};
-    uint64_t now = clock_wall_ms(), start = thread_ns();
-    for (int i = 0; i < RESERVATIONS; i++) {
+    char key[64];
+    struct state_limit limit = {.kind = STATE_FIXED,
+                                .window_ms = 3600000,
+                                .max = (int64_t)1000000000 * STATE_MICRO,
+                                .amount = STATE_MICRO};
+    uint64_t now = clock_wall_ms(), start = 0, rounds = counters < RESERVATIONS ? RESERVATIONS : counters;
+    for (uint64_t i = 0; i < counters + rounds; i++) {
         struct state_ticket ticket;
+        if (i == counters)
+            start = thread_ns();
+        uint64_t number = i % counters * 7919 % counters; /* a prime: neighbours are far apart */
+        limit.key =
+            slice_of(key, (size_t)snprintf(key, sizeof(key),
+                                           "grant/agent-%" PRIu64 "/create_charge._rate_minute", number));
         state_reserve(store, &limit, 1, now, &ticket, NULL, NULL);
+        CHECK(ticket.answer.result == STATE_GRANTED);
         state_settle(&ticket, STATE_KEEP);
     }
-    double each = (double)(thread_ns() - start) / RESERVATIONS;
+    double each = (double)(thread_ns() - start) / (double)rounds;
     state_close(store);
+    return each;
+}
+
+/* ---- the vault ---- */
+
+static struct slice vault_id(char text[32], uint64_t number) {
+    return slice_of(text, (size_t)snprintf(text, 32, "EMAIL_%08" PRIX64, number * 2654435761u % 4294967296u));
+}
+
+static double bench_vault(const char *dir, uint64_t entries) {
+    struct state_vault *vault = NULL;
+    struct arena arena;
+    struct err err = {0};
+    struct slice scope = SLICE("0123456789abcdef"),
+                 sealed = SLICE("sixty-four bytes that nobody but the one with the key can read");
+    uint64_t now = clock_wall_ms();
+    char text[32];
+    arena_init(&arena);
+    must(state_vault_open(dir, &vault, &err), &err);
+    must(state_vault_begin(vault, &err), &err);
+    for (uint64_t i = 0; i < entries; i++)
+        must(state_vault_put(vault, scope, vault_id(text, i), sealed, now + 3600000, &err), &err);
+    must(state_vault_commit(vault, &err), &err);
+    uint64_t start = thread_ns();
+    for (uint64_t i = 0; i < LOOKUPS; i++) {
+        CHECK(state_vault_get(vault, scope, vault_id(text, i * 7919 % entries), now, &arena, &sealed));
+        arena_reset(&arena);
+    }
+    double each = (double)(thread_ns() - start) / LOOKUPS;
+    state_vault_close(vault);
+    arena_free(&arena);
     return each;
 }
 
@@ -187,13 +232,35 @@ static void bench_log(const char *dir, uint64_t records, struct log_figures *ret
     };
 }
 
+/* Nanoseconds of one operation; negative for what is not known. */
+static double bench_one(const char *what, uint64_t n, const char *dir) {
+    if (strcmp(what, "tools") == 0)
+        return bench_decide((int)n, 1);
+    if (strcmp(what, "rules") == 0)
+        return bench_decide(1, (int)n);
+    if (strcmp(what, "counters") == 0)
+        return bench_limit(dir, n);
+    if (strcmp(what, "vault") == 0)
+        return bench_vault(dir, n);
+    return -1;
+}
+
 int main(int argc, char **argv) {
-    uint64_t records = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000000;
     char dir[] = "/tmp/sallyport-bench-XXXXXX";
     struct log_figures log;
+    if (argc == 4 && strcmp(argv[1], "log") == 0) {
+        bench_log(argv[3], strtoull(argv[2], NULL, 10), &log);
+        return 0;
+    }
     CHECK(mkdtemp(dir));
+    if (argc == 3) {
+        double each = bench_one(argv[1], strtoull(argv[2], NULL, 10), dir);
+        printf("{\"ns\":%.1f,\"directory\":\"%s\"}\n", each, dir);
+        return each < 0;
+    }
+    uint64_t records = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000000;
     double one = bench_decide(1, 1), hundred = bench_decide(1, 100), many = bench_decide(10000, 1);
-    double limit = bench_limit(dir);
+    double limit = bench_limit(dir, 1);
     bench_log(dir, records, &log);
     printf("{\"decide_1_rule_ns\":%.0f,\"decide_100_rules_ns\":%.0f,\"decide_10000_tools_ns\":%.0f,"
            "\"limit_ns\":%.0f,\"audit_gate_ns\":%.0f,\"audit_writer_ns\":%.0f,\"audit_records_per_s\":%.0f,"

@@ -96,7 +96,7 @@ void proc_set_grow(struct proc_set *set, const char *except) {
     static struct proc_entry entries[PROC_ALL_MAX];
     int count = list_processes(entries, except);
     int before;
-    do { /* until a pass adds nobody: at most PROC_SET_MAX passes */
+    do { /* until a pass adds no process: at most PROC_SET_MAX passes */
         before = set->count;
         for (int i = 0; i < count; i++)
             if (!entries[i].excepted && set_has(set, entries[i].parent))
@@ -117,7 +117,7 @@ void proc_set_reset_peak(const struct proc_set *set) {
     }
 }
 
-/* /proc/PID/schedstat speaks of the first thread only, hence the walk over the threads. */
+/* /proc/PID/schedstat covers the first thread only, hence the walk over the threads. */
 static uint64_t threads_cpu_ns(pid_t pid) {
     char path[PROC_PATH_MAX];
     char text[PROC_TEXT_MAX];
@@ -208,7 +208,7 @@ static bool reaped_within(pid_t pid, uint64_t wait_ns) {
     return false;
 }
 
-/* As MCP asks: close stdin, wait, TERM, wait, KILL. A child without pipes is told at once. */
+/* As MCP asks: close stdin, wait, TERM, wait, KILL. A child without pipes gets TERM immediately. */
 void proc_stop(struct proc_child *child) {
     bool stdio = child->in >= 0;
     if (stdio) {

@@ -3,8 +3,8 @@
  *   sandbox_speed LANGUAGE warm|cold|busy|calls|hold N
  *
  * warm: code handed to a waiting child until its result is there, one at a time. cold: the child is forked
- * for it. busy: several at once, as fast as they go. calls: tool calls from one piece of code. hold: keeps N
- * children waiting until stdin ends. Prints one JSON object. */
+ * for it. busy: several at the same time, as fast as possible. calls: tool calls from one piece of code.
+ * hold: keeps N children waiting until stdin ends. Prints one JSON object. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "runner/sandbox.h"
@@ -17,8 +17,8 @@
 #define BUSY_AT_ONCE 4
 #define WARM_POOL 16       /* children that wait when a round of warm runs begins */
 #define WARM_PAUSE_MS 5    /* between two of them, for the last one to be gone */
-#define WARM_FIRST_MS 6000 /* before the first round: JavaScript gets faster when nobody comes */
-#define WARM_READY_MS 40   /* what a child needs to get ready when nobody comes */
+#define WARM_FIRST_MS 6000 /* before the first round: idle interpreters of JavaScript get faster */
+#define WARM_READY_MS 40   /* what an idle child needs to get ready */
 
 struct bench {
     struct io_loop loop;

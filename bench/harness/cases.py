@@ -8,12 +8,15 @@ import time
 import urllib.request
 from dataclasses import dataclass
 
+from . import features
 from .machine import BUILD
 from .subjects import LOAD_CPU, PROXY_CPU, StartError, echo_pin, free_port, missing, move_to
 
 KB10 = 10 * 1024
 MB1 = 1024 * 1024
-PROXIES = ("direct", "sallyport", "nginx", "nginx tuned", "haproxy http", "haproxy tcp")
+PROXIES = ("direct", "sallyport", "nginx", "nginx default", "haproxy http", "haproxy tcp")
+LEAST = ("direct", "sallyport", "nginx", "haproxy tcp")
+FEATURES = ("sallyport", *features.FEATURES)
 PIPES = ("direct", "sallyport", "relay")
 LOAD_GRACE_SECONDS = 60
 
@@ -54,11 +57,12 @@ CASES = [
     Case("http-200-s128", "http", "HTTP, 200 B, 128 connections with a session each", "http", 128, 200,
          ("direct", "sallyport", "nginx"), options=("--sessions", "128")),
     Case("http-10k-c16", "http", "HTTP, 10 KB, 16 connections", "http", 16, KB10, PROXIES),
+    Case("http-10k-c128", "http", "HTTP, 10 KB, 128 connections", "http", 128, KB10, LEAST),
+    Case("http-1m-c1", "http", "HTTP, 1 MB, one at a time", "http", 1, MB1, LEAST),
     Case("http-1m-c16", "http", "HTTP, 1 MB, 16 connections", "http", 16, MB1, PROXIES),
-    Case("http-1m-c128", "http", "HTTP, 1 MB, 128 connections", "http", 128, MB1,
-         ("direct", "sallyport", "nginx", "haproxy tcp")),
+    Case("http-1m-c128", "http", "HTTP, 1 MB, 128 connections", "http", 128, MB1, LEAST),
     Case("http-modern-c16", "modern", "HTTP, 2026-07-28, 200 B, 16 connections", "http", 16, 200,
-         ("direct", "sallyport", "nginx", "haproxy tcp"), options=("--era", "modern")),
+         LEAST, options=("--era", "modern")),
     Case("http-200-c1", "latency", "HTTP, 200 B, one at a time", "http", 1, 200, PROXIES),
     Case("http-200-c1-one", "latency", "HTTP, 200 B, one at a time, all on one CPU", "http", 1, 200, PROXIES,
          one_cpu=True),
@@ -91,11 +95,24 @@ CASES = [
          ("sallyport to legacy", "sallyport to modern")),
     Case("eras-modern-c16", "eras", "a client of 2026-07-28, HTTP, 200 B, 16 connections", "http", 16, 200,
          ("sallyport to modern", "sallyport to legacy"), options=("--era", "modern")),
+    Case("features-200-c16", "features", "HTTP, 200 B, 16 connections, one thing turned on", "http", 16, 200, FEATURES),
+    Case("features-10k-c16", "features", "HTTP, 10 KB, 16 connections, one thing turned on", "http", 16, KB10, FEATURES),
+    Case("features-200-c128", "features", "HTTP, 200 B, 128 connections, one thing turned on", "http", 128, 200,
+         ("sallyport", "limit in Redis")),
+    Case("ship-200-c16", "ship", "HTTP, 200 B, 16 connections, every record shipped to PostgreSQL", "http", 16, 200,
+         ("serve", "serve and ship")),
+    Case("features-1m-c16", "features", "HTTP, 1 MB, 16 connections, one thing turned on", "http", 16, MB1,
+         ("sallyport", "hash when needed")),
+    Case("features-modern-c16", "features", "HTTP, 2026-07-28, 200 B, 16 connections, one thing turned on", "http", 16, 200,
+         ("serve", "serve with two workers"), options=("--era", "modern")),
+    Case("stream-c16", "features", "HTTP, 16 connections, a stream of 1,000 events", "http", 16, 200,
+         ("direct", "sallyport", "nginx"), options=("--tool", "stream")),
 ]
 GROUPS = [*dict.fromkeys(case.group for case in CASES), "footprint", "parts"]
 FOOTPRINT_SUBJECTS = ("sallyport", "nginx", "haproxy http")
 IDLE_SECONDS = 3  # a process that has just started is not idle yet
 SESSIONS = 1000
+SERVED = 50
 
 
 class Runner:
@@ -104,6 +121,7 @@ class Runner:
         self.milliseconds = milliseconds
         self.first_runs = first_runs
         self.running = {}
+        self.headers = {}
         self.skipped = {}
         self.echo, self.upstream = stable.echo()
 
@@ -114,7 +132,7 @@ class Runner:
 
     def usable(self, subject, kind):
         """A program that is not there is skipped everywhere, one that does not start only for its kind."""
-        why = missing(subject, self.stable)
+        why = features.missing(subject) if subject in features.FEATURES else missing(subject, self.stable)
         if why:
             self.skip(subject, why)
         return subject not in self.skipped and f"{subject} ({kind})" not in self.skipped
@@ -142,14 +160,16 @@ class Runner:
             return None, f"http://127.0.0.1:{self.upstream}/mcp"
         process, url = self.running.get(subject, (None, None))
         if process is None or process.poll() is not None:
-            process, url = self.stable.starter(subject, self.upstream)()
+            if subject in features.FEATURES:
+                process, url, self.headers[subject] = features.start(subject, self.stable, self.upstream)
+            else:
+                process, url = self.stable.starter(subject, self.upstream)()
             self.running[subject] = (process, url)
         return process, url
 
     def header_options(self, subject):
-        if not subject.startswith("sallyport"):
-            return []
-        return [part for header in self.stable.gate_headers for part in ("--header", header)]
+        headers = self.stable.gate_headers if subject.startswith("sallyport") else self.headers.get(subject, [])
+        return [part for header in headers for part in ("--header", header)]
 
     def run_http(self, case, subject):
         process, url = self.listener(subject)
@@ -206,6 +226,13 @@ class Runner:
                          *self.header_options(subject), *self.pin_option(PROXY_CPU), "--", *command,
                          environment=self.stable.gate_environment())
 
+    def first_serve(self):
+        """`serve` with many servers, none of which is needed yet."""
+        port = free_port()
+        command = features.serve_command(self.stable, self.upstream, port, ask=False, count=SERVED)
+        return self.load("first", "--url", f"http://127.0.0.1:{port}/mcp/{features.SERVER}", "--runs", self.first_runs,
+                         *self.pin_option(PROXY_CPU), "--", *command, environment=self.stable.gate_environment())
+
     def first_stdio(self, subject):
         return self.load("first", "--runs", self.first_runs, *self.pin_option(PROXY_CPU), "--",
                          *self.stdio_command(subject), environment=self.stable.gate_environment())
@@ -255,6 +282,8 @@ class Runner:
                                  "first_http": self.first_http(subject)}
             except StartError as error:
                 self.skip(f"{subject} (http)", str(error))
+        if self.usable("sallyport", "http"):
+            rows[f"serve, {SERVED} servers"] = {"first_http": self.first_serve()}
         for subject in PIPES:
             if self.usable(subject, "stdio"):
                 rows.setdefault(subject, {})["first_stdio"] = self.first_stdio(subject)

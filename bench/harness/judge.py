@@ -99,13 +99,17 @@ def http_200(connections):
     ]
 
 
+def large(size, title, connections):
+    return [Target(f"HTTP {title}, {count} connections: CPU per call, of nginx",
+                   lambda f, case=f"http-{size}-c{count}": f.ratio(case, "cpu_us_per_call", "nginx"), 1.0, False)
+            for count in connections]
+
+
 TARGETS = [
     *http_200(16),
     *http_200(128),
-    Target("HTTP 10 KB: throughput, of nginx", lambda f: f.ratio("http-10k-c16", "rps", "nginx"), 1.6, True),
-    Target("HTTP 1 MB: throughput, of nginx", lambda f: f.ratio("http-1m-c16", "rps", "nginx"), 1.5, True),
-    Target("HTTP 1 MB: throughput, of haproxy TCP", lambda f: f.ratio("http-1m-c16", "rps", "haproxy tcp"), 1.5,
-           True),
+    *large("10k", "10 KB", (16, 128)),
+    *large("1m", "1 MB", (1, 16, 128)),
     Target("HTTP 1 MB, 128 in flight: peak memory", lambda f: f.peak_mb("http-1m-c128"), 160, False, "MB", False),
     Target("HTTP one at a time, one CPU: added median, of nginx",
            lambda f: f.added_ratio("http-200-c1-one", "nginx"), 1.15, False),
@@ -134,9 +138,11 @@ TARGETS = [
     Target("console: overview over a million records", lambda f: f.part("console_overview_ms"), 200, False, "ms", False),
     Target("console: activity over a million records", lambda f: f.part("console_activity_ms"), 200, False, "ms", False),
     Target("durable audit, 16 connections: throughput kept",
-           lambda f: f.ratio("http-durable-c16", "rps", "sallyport", "sallyport durable"), 0.7, True),
+           lambda f: f.ratio("http-durable-c16", "rps", "sallyport", "sallyport durable"), 0.75, True),
     Target("durable audit, 128 connections: throughput kept",
-           lambda f: f.ratio("http-durable-c128", "rps", "sallyport", "sallyport durable"), 0.9, True),
+           lambda f: f.ratio("http-durable-c128", "rps", "sallyport", "sallyport durable"), 0.95, True),
+    Target("audit log shipped to PostgreSQL, 16 connections: throughput kept",
+           lambda f: f.ratio("ship-200-c16", "rps", "serve", "serve and ship"), 0.9, True),
     Target("stdio, 16 in flight: throughput, of the relay", lambda f: f.ratio("stdio-200-n16", "rps", "relay"), 0.8,
            True),
     Target("stdio, 128 in flight: throughput, of the relay", lambda f: f.ratio("stdio-200-n128", "rps", "relay"),
@@ -158,6 +164,12 @@ TARGETS = [
            lambda f: f.bridging("eras-legacy-c16", "sallyport to modern"), 1.15, False),
     Target("client of 2026-07-28 to a server of 2025-11-25: CPU, of the mean of both eras by themselves",
            lambda f: f.bridging("eras-modern-c16", "sallyport to legacy"), 1.15, False),
+    *[Target(f"{name}: CPU, of the plain gate at {size}",
+             lambda f, n=name, c=case: f.ratio(c, "cpu_us_per_call", "sallyport", n), limit, False)
+      for name, size, case, limit in (("PII tokenize", "10 KB", "features-10k-c16", 1.5),
+                                      ("serve with grant", "200 B", "features-200-c16", 1.1))],
+    Target("two workers, 2026-07-28: throughput per core, of one",
+           lambda f: f.ratio("features-modern-c16", "cpu_us_per_call", "serve with two workers", "serve"), 0.85, True),
     Target("idle memory", lambda f: f.footprint("sallyport", "idle", "rss_kb", 1024), 5, False, "MB", False),
     Target("idle memory, the goal", lambda f: f.footprint("sallyport", "idle", "rss_kb", 1024), 4, False, "MB",
            False),
@@ -165,6 +177,8 @@ TARGETS = [
            False, "MB", False),
     Target("memory with 1,000 idle sessions, the goal",
            lambda f: f.footprint("sallyport", "sessions", "rss_kb", 1024), 15, False, "MB", False),
+    Target("serve with 50 servers: first answered initialize after exec",
+           lambda f: f.footprint("serve, 50 servers", "first_http", "p50_ms"), 15, False, "ms", False),
     Target("first answered initialize after exec", lambda f: f.footprint("sallyport", "first_stdio", "p50_ms"), 6,
            False, "ms", False),
 ]

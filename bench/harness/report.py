@@ -4,6 +4,7 @@ import statistics
 
 METRICS = ("rps", "p50_us", "p90_us", "p99_us", "p999_us", "max_us", "cpu_us_per_call", "user_us_per_call", "rss_kb")
 NOISY = 0.15
+PAGE_FROM, PAGE_TO = "<!-- --8<-- [start:table] -->", "<!-- --8<-- [end:table] -->"  # docs/performance.md shows what is between
 
 
 def medians(samples):
@@ -55,7 +56,7 @@ def direct_row(case, cases, medians):
 
 
 def case_table(case, cases, medians):
-    peer = "nginx" if case.kind == "http" else "relay"
+    peer = "relay" if case.kind == "stdio" else "nginx" if "nginx" in case.subjects else case.subjects[0]
     rows = medians.get(case.key, {})
     direct = direct_row(case, cases, medians)
     other = rows.get(peer) or {}

@@ -25,11 +25,15 @@ tools:
     rules:
       - name: shape
         conditions:
-          - {path: args.text, op: exists, value: true}
+          - {path: args.text, op: contains, value: All done.}
           - {path: args.mode, op: in, value: [plain, loud]}
           - {path: args.n, op: lte, value: 10}
         on_deny: Wrong arguments.
       - name: pace
+        rate_limit: 1000000000/hour
+  stream:
+    rules:
+      - name: stream pace
         rate_limit: 1000000000/hour
   forbidden:
     rules:
@@ -78,8 +82,8 @@ http {{
 }}
 """
 
-# Its default response buffers (8 of one page) make nginx slow beyond some KB; this is its best side.
-NGINX_TUNED = "proxy_buffers 80 16k;"
+# Its default response buffers (8 of one page) make nginx slow beyond some KB; the comparison uses its best configuration.
+NGINX_BUFFERS = "proxy_buffers 80 16k;"
 
 HAPROXY = """\
 global
@@ -212,8 +216,9 @@ class Stable:
     def log(self, name):
         return open(self.work / f"{name}.log", "ab")
 
-    def echo(self, *era):
-        process = self.spawn([BUILD / "echo", "http", "0", *era], LOAD_CPU, stdout=subprocess.PIPE)
+    def echo(self, *era, environment=None):
+        process = self.spawn([BUILD / "echo", "http", "0", *era], LOAD_CPU, stdout=subprocess.PIPE,
+                             env=dict(os.environ, **environment) if environment else None)
         return process, int(process.stdout.readline())
 
     def start_gate_to(self, era):
@@ -247,9 +252,9 @@ class Stable:
     def gate_http(self, *rest, extra=(), policy=None, port=0):
         return self.gate_command("--transport", "http", "--port", str(port), *rest, extra=extra, policy=policy)
 
-    def start_listener(self, name, command, port):
+    def start_listener(self, name, command, port, environment=None):
         process = self.spawn(command, PROXY_CPU, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                             stderr=self.log(name))
+                             stderr=self.log(name), env=environment)
         self.wait_or_stop(process, port, name)
         return process, f"http://127.0.0.1:{port}/mcp"
 
@@ -297,8 +302,8 @@ class Stable:
 
     def listener_command(self, name, port, upstream):
         commands = {
-            "nginx": lambda: self.nginx(port, upstream),
-            "nginx tuned": lambda: self.nginx(port, upstream, NGINX_TUNED),
+            "nginx": lambda: self.nginx(port, upstream, NGINX_BUFFERS),
+            "nginx default": lambda: self.nginx(port, upstream),
             "haproxy http": lambda: self.haproxy(port, upstream, "http"),
             "haproxy tcp": lambda: self.haproxy(port, upstream, "tcp"),
             "sallyport": lambda: self.gate_http("--upstream", f"http://127.0.0.1:{upstream}/mcp", port=port),

@@ -24,6 +24,7 @@ export function eightServers(data) {
 }
 
 const REGIONS = ['north', 'south', 'west'];
+const SHEET_ROWS = 10_000;
 const NOTE = 'Delivered to the front desk. The customer asked for a signed receipt and for the next delivery to come before noon. ';
 
 export function makeData() {
@@ -40,6 +41,8 @@ export function makeData() {
   writeFileSync(join(data, 'team.csv'), ['name,team', 'ann,red', 'bob,blue', 'cem,red', 'dee,green', 'eva,blue', 'fay,red', 'gus,green', 'hal,red'].join('\n'));
   writeFileSync(join(data, 'numbers.txt'), '12 7 30 4 9 21 2 15 8 11');
   writeFileSync(join(data, 'hello.txt'), 'hello from a file');
+  writeFileSync(join(data, 'sheet.csv'), ['id,customer,status,amount', ...Array.from({ length: SHEET_ROWS }, (_, i) =>
+    `${i + 1},customer-${(i * 7919) % 1000},${i % 8 === 3 ? 'pending' : 'shipped'},${(i * 37) % 500}`)].join('\n'));
   return data;
 }
 
@@ -192,6 +195,26 @@ return noisy;`,
   },
 ];
 
+// A sheet that does not fit into a conversation: how many orders are pending, and the first five of them.
+export const SHEET_TASKS = [
+  {
+    name: 'a sheet of 10,000 rows: how many are pending, and the first five',
+    tools: ['read'],
+    async steps(call, { data }) {
+      const pending = (await call('read', { path: join(data, 'sheet.csv') })).split('\n').filter((line) => line.split(',')[2] === 'pending');
+      return { count: pending.length, first: pending.slice(0, 5) };
+    },
+    python: ({ data }) => `
+rows = text_of(tools.files.read_text_file(path=${JSON.stringify(join(data, 'sheet.csv'))})).splitlines()
+pending = [line for line in rows if line.split(",")[2] == "pending"]
+result = {"count": len(pending), "first": pending[:5]}`,
+    typescript: ({ data }) => `
+const rows = textOf(await tools.files.read_text_file({ path: ${JSON.stringify(join(data, 'sheet.csv'))} })).split("\\n");
+const pending = rows.filter((line: string) => line.split(",")[2] === "pending");
+return { count: pending.length, first: pending.slice(0, 5) };`,
+  },
+];
+
 // Where code has nothing to gain: one call each.
 export const SHORT_TASKS = [
   {
@@ -223,7 +246,7 @@ const jsonOf = (v: any): any => typeof v === "string" ? JSON.parse(v) : v;
 
 const textOf = (result) => result.content.map((block) => block.text ?? '').join('\n');
 
-// One task, one way. `log(kind, value, tool)` hears of everything that passes through a model's context: what it asks and reads about
+// One task, one way. `log(kind, value, tool)` gets everything that passes through a model's context: what it asks and reads about
 // definitions ('lookup', and of which tool), what it writes to call a tool ('call') and what it reads as a result ('result').
 export async function perform(session, task, way, facts, log = () => {}) {
   const request = async (name, args, kind = 'result', tool = undefined) => {
