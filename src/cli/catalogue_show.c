@@ -3,6 +3,7 @@
 
 #include "base/glyph.h"
 #include "base/mem.h"
+#include "cli/catalogue.h"
 #include "cli/pager.h"
 #include "pages/lookup.h"
 #include "pages/render.h"
@@ -11,6 +12,8 @@
 #include "wire/emit.h"
 
 #define SHOW_WORD_MAX 300
+#define SHOW_SUGGESTED 3
+#define SHOW_NAME_MAX 100 /* three of them fit in a message */
 
 static const char *const show_formats[] = {"text", "md", "html", "json", NULL};
 
@@ -31,6 +34,28 @@ static const struct cli_option show_rows[] = {
     {0},
 };
 
+/* Names the servers that were probably meant. */
+static int show_nothing(struct slice name, struct arena *a) {
+    struct risk_published *servers;
+    size_t count = cli_catalogue_servers(name, a, &servers);
+    struct slice word = glyph_printable(name, SHOW_WORD_MAX, a);
+    char text[ERR_TEXT_MAX];
+    size_t used = 0;
+    for (size_t i = 0; i < count && i < SHOW_SUGGESTED; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%.*s", i ? ", " : "",
+                                 SLICE_FMT(glyph_printable(servers[i].name, SHOW_NAME_MAX, a)));
+    struct err err = {0};
+    if (count)
+        err_set(&err, "the catalogue has nothing of the name `%.*s`; did you mean %s?", SLICE_FMT(word),
+                text);
+    else
+        err_set(&err,
+                "the catalogue has nothing of the name `%.*s`; `sallyport catalogue search` looks for parts "
+                "of names",
+                SLICE_FMT(word));
+    return cli_fail(CLI_NO, &err);
+}
+
 static int show_run(const void *options, const struct cli_rest *rest) {
     const struct show_options *opt = options;
     struct err err = {0};
@@ -46,14 +71,8 @@ static int show_run(const void *options, const struct cli_rest *rest) {
     arena_init(&a);
     struct sheet sheet;
     sheet_init(&sheet, &a, "server");
-    if (!lookup_page(name, tool, &sheet)) {
-        struct slice word = glyph_printable(tool.len ? tool : name, SHOW_WORD_MAX, &a);
-        err_set(&err,
-                "the catalogue has nothing of the name `%.*s`; `sallyport catalogue search` looks for parts "
-                "of names",
-                SLICE_FMT(word));
-        return cli_fail(CLI_NO, &err);
-    }
+    if (!lookup_page(name, tool, &sheet))
+        return show_nothing(tool.len ? tool : name, &a);
     cleanup_buf struct buf out;
     buf_init(&out, PAGES_BYTES_MAX);
     struct render_options form = {.form = opt->json ? RENDER_JSON : (enum render_form)opt->format,

@@ -278,6 +278,13 @@ test('catalogue show, search and stats', async () => {
   assert.ok(shown.tools.some((row) => row.tool === 'write_file' && row.category === 'Write'));
   const found = await run(['catalogue', 'search', 'WRITE_FILE']);
   assert.equal(found.status, 0);
-  assert.match(found.stdout, /write_file/);
+  assert.match(found.stdout, /^\d+ tools\n(.*\n)*  Write +write_file +@modelcontextprotocol\/server-filesystem$/m);
+  const servers = (await run(['catalogue', 'search', 'github'])).stdout;
+  assert.match(servers, /^\d+ servers, the best known first\n/);
+  assert.match(servers, /@modelcontextprotocol\/server-github +npm +\d+ tools, +\d+ of them change something/);
+  assert.doesNotMatch(servers, /mcp-grafana +go/, 'the host of a Go module is no part of its name');
+  const meant = await run(['catalogue', 'show', 'github']);
+  assert.equal(meant.status, 1);
+  assert.match(meant.stderr, /nothing of the name `github`; did you mean .*github/);
   assert.equal((await run(['catalogue', 'search', 'nothing-has-this-name'])).status, 1);
 });
