@@ -31,6 +31,9 @@ struct embedded {
     bool created; /* the database, by this process */
     char *prefix;
     struct io_loop *loop; /* NULL: the caller that reserves waits for the disk */
+    /* Reservations that wait for marks, in the order in which they came. */
+    struct list pending;
+    uint32_t pending_bits[64]; /* how many of them have that bit; see bits_of() */
 };
 
 /* A mark that has to be on disk before the reservation may stand. */
@@ -46,9 +49,12 @@ struct wants {
     size_t cap;
 };
 
-/* A reservation whose marks are on their way to the disk. */
+/* A reservation whose marks are on their way to the disk, or that waits behind such a one. */
 struct mark_work {
     struct io_work work;
+    struct list node;
+    uint64_t bits;
+    bool writing; /* its own marks */
     struct embedded *store;
     struct state_ticket *ticket; /* NULL: it was cancelled */
     struct state_limit *limits;  /* in the arena, with their keys */
@@ -288,25 +294,60 @@ static bool embedded_again(struct embedded *e, const struct state_limit *limits,
     return false;
 }
 
+/* ---- waiting for marks ----
+ *
+ * First come, first counted: a reservation waits behind an earlier one that waits for a mark of the same
+ * counter, even if that mark has been written in the meantime. The mark usually covers both. */
+
+/* Each key sets one bit. Two keys with the same bit only make one reservation wait for the other. */
+static uint64_t bits_of(const struct state_limit *limits, size_t count) {
+    uint64_t bits = 0;
+    for (size_t i = 0; i < count; i++)
+        bits |= (uint64_t)1 << (map_hash(limits[i].key) & 63);
+    return bits;
+}
+
+static bool must_queue(const struct embedded *e, const struct state_limit *limits, size_t count) {
+    if (list_empty(&e->pending))
+        return false;
+    for (uint64_t bits = bits_of(limits, count); bits; bits &= bits - 1)
+        if (e->pending_bits[__builtin_ctzll(bits)])
+            return true;
+    return false;
+}
+
+static void pending_add(struct embedded *e, struct mark_work *w) {
+    list_push(&e->pending, &w->node);
+    for (uint64_t bits = w->bits; bits; bits &= bits - 1)
+        e->pending_bits[__builtin_ctzll(bits)]++;
+}
+
+static void pending_remove(struct embedded *e, struct mark_work *w) {
+    list_remove(&w->node);
+    for (uint64_t bits = w->bits; bits; bits &= bits - 1)
+        e->pending_bits[__builtin_ctzll(bits)]--;
+}
+
 static void mark_free(struct mark_work *w) {
     wants_free(&w->wants);
     arena_free(&w->arena);
     free(w);
 }
 
-static void run_marks(struct io_work *work) {
-    struct mark_work *w = container_of(work, struct mark_work, work);
-    w->rc = embedded_write_marks(w->store, &w->wants);
+static void mark_write(struct mark_work *w) {
+    w->writing = true;
+    w->tries++;
+    io_work_add(w->store->loop, &w->work);
 }
 
-static void on_marks(struct io_work *work) {
-    struct mark_work *w = container_of(work, struct mark_work, work);
+/* Its turn has come. False: there are (new) marks to write. */
+static bool mark_counted(struct mark_work *w) {
+    return !w->ticket ||
+           !embedded_again(w->store, w->limits, w->count, w->now_ms, w->ticket, w->rc, w->tries, &w->wants);
+}
+
+static void mark_tell(struct mark_work *w) {
     struct state_ticket *ticket = w->ticket;
-    if (ticket &&
-        embedded_again(w->store, w->limits, w->count, w->now_ms, ticket, w->rc, ++w->tries, &w->wants)) {
-        io_work_add(w->store->loop, &w->work);
-        return;
-    }
     state_done_fn *done = w->done;
     void *ctx = w->ctx;
     mark_free(w);
@@ -316,9 +357,39 @@ static void on_marks(struct io_work *work) {
     done(ctx, ticket->answer.result, ticket->answer.refused_index, ticket->answer.retry_after_ms);
 }
 
-/* On another thread, so that no other call waits for the disk. */
-static void embedded_mark_later(struct embedded *e, const struct state_limit *limits, size_t count,
-                                uint64_t now_ms, struct state_ticket *ticket, struct wants *take_wants) {
+static void run_marks(struct io_work *work) {
+    struct mark_work *w = container_of(work, struct mark_work, work);
+    w->rc = embedded_write_marks(w->store, &w->wants);
+}
+
+/* All that are free to go on are counted before the first one is told: what that one does next comes after
+ * them. */
+static void on_marks(struct io_work *work) {
+    struct mark_work *written = container_of(work, struct mark_work, work);
+    struct embedded *e = written->store;
+    struct list over, *n;
+    uint64_t earlier = 0; /* bits of those that wait on */
+    written->writing = false;
+    list_init(&over);
+    LIST_FOR_SAFE (at, next, &e->pending) {
+        struct mark_work *w = container_of(at, struct mark_work, node);
+        if (!w->writing && !(w->bits & earlier) && mark_counted(w)) {
+            pending_remove(e, w);
+            list_push(&over, &w->node);
+            continue;
+        }
+        if (!w->writing && !(w->bits & earlier))
+            mark_write(w);
+        earlier |= w->bits;
+    }
+    while ((n = list_pop(&over)))
+        mark_tell(container_of(n, struct mark_work, node));
+}
+
+/* On another thread, so that calls without a part in it do not wait for the disk. */
+static struct mark_work *embedded_mark_later(struct embedded *e, const struct state_limit *limits,
+                                             size_t count, uint64_t now_ms, struct state_ticket *ticket,
+                                             const struct wants *take_wants) {
     struct mark_work *w = mem_zalloc(sizeof(*w));
     arena_init(&w->arena);
     w->work = (struct io_work){.run = run_marks, .done = on_marks};
@@ -326,6 +397,7 @@ static void embedded_mark_later(struct embedded *e, const struct state_limit *li
     w->ticket = ticket;
     w->now_ms = now_ms;
     w->count = count;
+    w->bits = bits_of(limits, count);
     w->limits = arena_array(&w->arena, struct state_limit, count);
     for (size_t i = 0; i < count; i++) {
         w->limits[i] = limits[i];
@@ -336,6 +408,8 @@ static void embedded_mark_later(struct embedded *e, const struct state_limit *li
     if (take_wants->items == take_wants->few)
         w->wants.items = w->wants.few;
     ticket->wait = w;
+    pending_add(e, w);
+    return w;
 }
 
 static enum state_step embedded_reserve(struct state_store *store, const struct state_limit *limits,
@@ -347,13 +421,15 @@ static enum state_step embedded_reserve(struct state_store *store, const struct 
     ticket->holds = count > STATE_LIMITS_FEW ? mem_alloc(count * sizeof(*ticket->holds)) : ticket->few;
     struct wants wants;
     wants_init(&wants);
-    embedded_try(e, limits, count, now_ms, ticket, false, &wants);
-    if (wants.count > 0 && e->loop && done) {
-        embedded_mark_later(e, limits, count, now_ms, ticket, &wants);
-        struct mark_work *w = ticket->wait;
+    const bool may_wait = e->loop && done, queue = may_wait && must_queue(e, limits, count);
+    if (!queue)
+        embedded_try(e, limits, count, now_ms, ticket, false, &wants);
+    if (queue || (may_wait && wants.count > 0)) {
+        struct mark_work *w = embedded_mark_later(e, limits, count, now_ms, ticket, &wants);
         w->done = done;
         w->ctx = ctx;
-        io_work_add(e->loop, &w->work);
+        if (!queue)
+            mark_write(w);
         return STATE_WAIT;
     }
     bool more = wants.count > 0;
@@ -507,6 +583,7 @@ int state_embedded_open(const struct state_config *config, const char *path, str
     e->look_only = config->look_only;
     e->loop = config->look_only ? NULL : config->loop;
     e->live.fd = -1;
+    list_init(&e->pending);
     pthread_mutex_init(&e->commit_mutex, NULL);
     state_quota_init(&e->quota);
     if (config->prefix && *config->prefix)

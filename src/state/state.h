@@ -1,5 +1,5 @@
 /* What the gate remembers between calls: the counters behind limits. One interface for every store; the
- * embedded one answers synchronously, a network store may answer later.
+ * embedded one answers later only while it writes a mark, a network store usually does.
  *
  *   state_reserve(limits[]) ──▶ all of them counted, or none ──▶ ticket
  *        │ STATE_DONE: ticket->answer is there                     │

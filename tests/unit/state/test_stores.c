@@ -257,6 +257,79 @@ static void test_rollback(void **state) {
     state_close(store);
 }
 
+struct queued {
+    struct state_ticket ticket;
+    struct waiter waiter;
+};
+
+/* Reserves without a turn of the loop. Where a store writes marks, the first two wait for one, and it is on
+ * disk when the others come. */
+static void reserve_in_turn(struct state_store *store, struct state_limit limit, struct queued *q,
+                            size_t count) {
+    struct state_health health;
+    state_health(store, &health);
+    const uint64_t commits = health.commits;
+    for (size_t i = 0; i < count; i++) {
+        for (int n = 0; i == 2 && n < UP_TRIES && strcmp(health.backend, "sqlite") == 0; n++) {
+            state_health(store, &health);
+            if (health.commits > commits)
+                break;
+            poll(NULL, 0, UP_STEP_MS);
+        }
+        q[i].waiter = (struct waiter){0};
+        if (state_reserve(store, &limit, 1, clock_wall_ms(), &q[i].ticket, on_done, &q[i].waiter) ==
+            STATE_DONE)
+            q[i].waiter = (struct waiter){.done = true, .result = q[i].ticket.answer.result};
+    }
+}
+
+static bool granted(struct queued *q) {
+    while (!q->waiter.done)
+        io_loop_run(&loop);
+    return q->waiter.result == STATE_GRANTED;
+}
+
+static const enum state_kind windows[] = {STATE_FIXED, STATE_SLIDING, STATE_BUCKET};
+
+static void test_in_turn(void **state) {
+    (void)state;
+    struct state_store *store = open_store();
+    for (size_t k = 0; k < sizeof(windows) / sizeof(windows[0]); k++) {
+        struct state_limit limit = limit_of("turn", windows[k], 3);
+        struct queued q[5];
+        reserve_in_turn(store, limit, q, 5);
+        for (size_t i = 0; i < 5; i++)
+            assert_int_equal(granted(&q[i]), i < 3);
+        assert_int_equal(value_of(store, limit), 3 * CALL);
+        for (size_t i = 0; i < 5; i++)
+            state_settle(&q[i].ticket, STATE_KEEP);
+    }
+    state_close(store);
+}
+
+/* One that is cancelled while it waits gives its place to those behind it. */
+static void test_turn_given_up(void **state) {
+    (void)state;
+    struct state_store *store = open_store();
+    for (size_t k = 0; k < sizeof(windows) / sizeof(windows[0]); k++) {
+        struct state_limit limit = limit_of("given up", windows[k], 3);
+        struct queued q[5];
+        reserve_in_turn(store, limit, q, 5);
+        state_settle(&q[0].ticket, STATE_ROLLBACK);
+        state_settle(&q[2].ticket, STATE_ROLLBACK);
+        assert_true(granted(&q[1]) && granted(&q[3]) && granted(&q[4]));
+        assert_false(q[0].waiter.done || q[2].waiter.done);
+        assert_int_equal(value_of(store, limit), 3 * CALL);
+        assert_false(take(store, limit));
+        state_settle(&q[1].ticket, STATE_KEEP);
+        state_settle(&q[3].ticket, STATE_KEEP);
+        reserve_in_turn(store, limit_of("left waiting", windows[k], 3), q, 5);
+        for (size_t i = 0; i < 5; i++)
+            state_settle(&q[i].ticket, STATE_ROLLBACK); /* the store closes with them, or passes them over */
+    }
+    state_close(store);
+}
+
 static void test_all_or_none(void **state) {
     (void)state;
     struct state_store *store = open_store();
@@ -700,7 +773,7 @@ static int teardown(void **state) {
     cmocka_unit_test(test_exact), cmocka_unit_test(test_rollback), cmocka_unit_test(test_all_or_none),       \
         cmocka_unit_test(test_shadow), cmocka_unit_test(test_concurrent), cmocka_unit_test(test_identical),  \
         cmocka_unit_test(test_large), cmocka_unit_test(test_time), cmocka_unit_test(test_shared),            \
-        cmocka_unit_test(test_cancelled)
+        cmocka_unit_test(test_cancelled), cmocka_unit_test(test_in_turn)
 
 static int run_postgres(void) {
 #ifdef SALLYPORT_POSTGRES
@@ -712,7 +785,8 @@ static int run_postgres(void) {
 }
 
 int main(void) {
-    const struct CMUnitTest embedded[] = {BEHAVIOUR};
+    const struct CMUnitTest memory[] = {BEHAVIOUR};
+    const struct CMUnitTest sqlite[] = {BEHAVIOUR, cmocka_unit_test(test_turn_given_up)};
     const struct CMUnitTest redis[] = {
         BEHAVIOUR,
         cmocka_unit_test(test_leases),
@@ -724,7 +798,7 @@ int main(void) {
         cmocka_unit_test(test_login),
         cmocka_unit_test(test_addresses),
     };
-    return cmocka_run_group_tests_name("memory", embedded, setup_memory, teardown) +
-           cmocka_run_group_tests_name("sqlite", embedded, setup_sqlite, teardown) +
+    return cmocka_run_group_tests_name("memory", memory, setup_memory, teardown) +
+           cmocka_run_group_tests_name("sqlite", sqlite, setup_sqlite, teardown) +
            cmocka_run_group_tests_name("redis", redis, setup_redis, teardown) + run_postgres();
 }
