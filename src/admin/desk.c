@@ -6,6 +6,7 @@
 #include "call/call.h"
 #include "call/principal.h"
 #include "policy/policy.h"
+#include "policy/trace.h"
 #include "privacy/sent.h"
 #include "server/server.h"
 #include "session/session.h"
@@ -91,13 +92,6 @@ static void desk_call_free(struct desk_call *d) {
 static void answer(struct desk_call *d, int status, const struct buf *body) {
     d->reply->ops->answer(d->reply, status, "application/json", SLICE("Cache-Control: no-store\r\n"),
                           buf_slice(body));
-}
-
-static void put_text(struct emit *e, const char *key, struct slice text) {
-    if (!text.len)
-        return;
-    emit_key(e, key);
-    emit_str(e, text);
 }
 
 static void put_member(struct emit *e, const char *key, const struct tape *t, uint32_t node) {
@@ -235,14 +229,10 @@ static void answer_dry(struct api_call *c, struct session *s, const struct serve
                                        .more_count = who->fact_count,
                                        .now_ms = clock_wall_ms(),
                                        .detector = sent_detector_alone()};
+    struct policy_trace trace = {.arena = &c->arena};
     struct policy_verdict v;
-    policy_decide(policy, &facts, &c->arena, NULL, &v);
-    emit_object(&c->e);
-    emit_key(&c->e, "verdict");
-    emit_cstr(&c->e, policy_outcome_name(v.outcome));
-    put_text(&c->e, "rule", v.rule);
-    put_text(&c->e, "text", policy_verdict_text(policy, &v, &c->arena));
-    emit_object_end(&c->e);
+    policy_decide(policy, &facts, &c->arena, &trace, &v);
+    policy_trace_json(&c->e, &trace, &v, policy_verdict_text(policy, &v, &c->arena));
     api_answer(c, 200);
 }
 

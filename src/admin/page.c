@@ -4,10 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* No external resources, nothing inline, and no framing. */
+/* No external resources, nothing inline but pixels of pictures that code returns, and no framing. Pages that
+ * code returns are shown in frames without scripts; those inherit this policy. */
 #define PAGE_HEADERS                                                                                         \
     "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " \
-    "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"                        \
+    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"                        \
     "X-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\nReferrer-Policy: no-referrer\r\n"           \
     "Cross-Origin-Opener-Policy: same-origin\r\nCross-Origin-Resource-Policy: same-origin\r\n"               \
     "Cache-Control: no-cache\r\n"

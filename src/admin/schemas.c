@@ -102,7 +102,8 @@ const char api_schemas[] = "{"
         MEMBER("server", TEXT) "," MEMBER("tool", TEXT) "," MEMBER("arguments", OBJECT) "," MEMBER("grant", TEXT) "," MEMBER("dry_run", FLAG)) NEEDS("\"server\",\"tool\"")) ","
     MEMBER("ToolAnswer", HAS(
         MEMBER("verdict", ONE_OF("\"allow\",\"deny\",\"approve\"")) "," MEMBER("rule", TEXT) "," MEMBER("text", TEXT) "," MEMBER("result", OBJECT) ","
-        MEMBER("error", TEXT) "," MEMBER("approval_id", TEXT) "," MEMBER("latency_us", NUMBER) "," MEMBER("call", NUMBER)) "}") ","
+        MEMBER("error", TEXT) "," MEMBER("approval_id", TEXT) "," MEMBER("latency_us", NUMBER) "," MEMBER("call", NUMBER) ","
+        MEMBER("reason", TEXT) "," MEMBER("pointer", TEXT) "," MEMBER("detail", TEXT) "," MEMBER("trace", LIST(OBJECT))) "}") ","
     MEMBER("Session", HAS(
         MEMBER("session", TEXT) "," MEMBER("identity", TEXT) "," MEMBER("server", TEXT) ","
         MEMBER("version", TEXT) "," MEMBER("calls", NUMBER)) NEEDS("\"session\",\"identity\",\"version\",\"calls\"")) ","
@@ -112,7 +113,7 @@ const char api_schemas[] = "{"
         MEMBER("state", ONE_OF("\"pending\",\"running\",\"completed\",\"failed\",\"cancelled\",\"timeout\"")) ","
         MEMBER("language", TEXT) "," MEMBER("created_at", TIME) "," MEMBER("progress", "{\"type\":\"number\"}") ","
         MEMBER("message", TEXT) "," MEMBER("execution_time_ms", NUMBER) "," MEMBER("tool_calls", NUMBER) ","
-        MEMBER("call", NUMBER) "," MEMBER("output", TEXT) "," MEMBER("error_output", TEXT)) NEEDS("\"id\",\"principal\",\"state\",\"language\",\"created_at\",\"execution_time_ms\",\"tool_calls\"")) ","
+        MEMBER("call", NUMBER) "," MEMBER("output", TEXT) "," MEMBER("error_output", TEXT) "," MEMBER("content", LIST(OBJECT))) NEEDS("\"id\",\"principal\",\"state\",\"language\",\"created_at\",\"execution_time_ms\",\"tool_calls\"")) ","
     MEMBER("Jobs", LIST(REF("Job"))) ","
     MEMBER("Package", HAS(
         MEMBER("kind", ONE_OF("\"pip\",\"npm\"")) "," MEMBER("name", TEXT) "," MEMBER("version", TEXT) ","

@@ -418,6 +418,16 @@ static void put_output(struct emit *e, const char *key, const struct buf *text) 
     emit_str(e, slice_from(all, all.len > CODE_JOB_SHOWN_MAX ? all.len - CODE_JOB_SHOWN_MAX : 0));
 }
 
+/* What it answered: pictures and pages are nowhere else. */
+static void put_content(struct emit *e, const struct code_answer *answer) {
+    if (!answer->content.len || answer->content.full)
+        return;
+    emit_key(e, "content");
+    emit_array(e);
+    emit_raw(e, buf_slice(&answer->content)); /* elements, with commas between them */
+    emit_array_end(e);
+}
+
 void code_job_write(const struct code_job *j, bool output, struct emit *e) {
     char created[CLOCK_TEXT_MAX];
     clock_text(j->created_ms, created);
@@ -451,6 +461,7 @@ void code_job_write(const struct code_job *j, bool output, struct emit *e) {
     if (output) {
         put_output(e, "output", &j->out);
         put_output(e, "error_output", &j->err);
+        put_content(e, &j->answer);
     }
     emit_object_end(e);
 }

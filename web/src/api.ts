@@ -76,7 +76,7 @@ export interface Session { session: string; identity: string; server?: string; v
 export interface Call { id: string; identity: string; session: string; server?: string; method: string; tool?: string; started_at: string; step: string }
 export interface Job {
   id: string; principal: string; state: string; language: string; created_at: string; progress?: number; message?: string;
-  execution_time_ms: number; tool_calls: number; call?: number; output?: string; error_output?: string;
+  execution_time_ms: number; tool_calls: number; call?: number; output?: string; error_output?: string; content?: import('./content').Item[];
 }
 
 export interface Package { kind: 'pip' | 'npm'; name: string; version: string; python?: string; on_request: boolean; bytes: number; added?: string; needs: { name: string; version: string }[] }

@@ -59,4 +59,22 @@ export function bytes(n?: number): string {
   return n < 1 << 20 ? `${(n / 1024).toFixed(1)} KB` : `${(n / (1 << 20)).toFixed(1)} MB`;
 }
 
+// A counter's key, as people name a limit: "shop/list_orders._rate_minute", "identity/011:grant:agent/create_refund.calls".
+export function limitName(key: string, windowSeconds?: number): string {
+  const scoped = /^(grant|identity|session|server)\/(\d{3}):/.exec(key);
+  const id = scoped ? key.slice(scoped[0].length, scoped[0].length + Number(scoped[2])) : '';
+  const rest = scoped ? key.slice(scoped[0].length + Number(scoped[2]) + 1) : key;
+  const named = rest.replace(/#[^#]*#[0-9a-f]{16,}$/, ' (the same call)').replace(/\._rate_\w+/, ` calls per ${windowSeconds ? windowName(windowSeconds) : 'window'}`).replace(/^([^/.]+)\//, '$1 · ').replace('.', ': ');
+  return scoped ? `${named} for ${scoped[1] === 'identity' ? '' : `${scoped[1]} `}${id}` : named;
+}
+const windowName = (s: number) => ({ 60: 'minute', 3600: 'hour', 86400: 'day', 604800: 'week' } as Record<number, string>)[s] ?? span(s);
+
+// What the tags of tools say.
+const TAGS: Record<string, string> = { src_private: 'reads private data', src_untrusted: 'reads untrusted text', sink: 'sends data out', exec: 'runs programs', money: 'moves money', path_args: 'takes paths', sql_args: 'takes SQL', url_args: 'takes URLs', meta_tool: 'calls other tools', freeform_code: 'runs code' };
+export const tagName = (tag: string) => TAGS[tag] ?? tag.replaceAll('_', ' ');
+
+// Why a call was refused, in words.
+const REASONS: Record<string, string> = { rule: 'a rule', limit: 'a limit', default: 'not listed', stopped: 'kill switch', pin: 'changed definition', poison: 'poisoned definition', approval: 'approval', fault: 'a fault' };
+export const reasonName = (reason: string) => REASONS[reason] ?? reason.replaceAll('_', ' ');
+
 export const json = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value, null, 2) ?? '');

@@ -3,6 +3,7 @@ import { render, type ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError, get, onSignedOut, send, type Me, type Status } from './api';
 import { connect, disconnect, follow, go, href, MeContext, useData, useLink, useMay, usePlace } from './state';
+import { plain } from './format';
 import { Button, Empty, Toasts, toast } from './ui';
 import { SignIn } from './views/signin';
 import { Overview } from './views/overview';
@@ -75,9 +76,10 @@ function Shell({ me, signOut }: { me: Me; signOut: () => void }) {
           </div>
         ))}
         <div class="foot">
-          <span class="who" title={me.roles.join(', ')}>{me.identity}</span>
+          <span class="who" title={me.roles.join(', ')}>{plain(me.identity)}</span>
+          <span class="muted small">{me.roles.length ? me.roles.join(', ') : me.open ? 'no sign-in needed to look' : ''}</span>
           <div class="row tight">
-            <Button small tone="ghost" onClick={nextTheme} label={`Colours: ${theme}`}>{{ auto: 'Auto', light: 'Light', dark: 'Dark' }[theme]}</Button>
+            <Button small tone="ghost" onClick={nextTheme} label={`Colours: ${theme}`} title="Colours: as the system has them, light, dark"><Icon d={{ auto: 'M12 3a9 9 0 1 0 0 18zM12 3a9 9 0 0 1 0 18', light: 'M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM12 2v2M12 20v2M2 12h2M20 12h2M5 5l1.500 1.500M17.500 17.500L19 19M5 19l1.500-1.500M17.500 6.500L19 5', dark: 'M20 14A8 8 0 0 1 10 4a8 8 0 1 0 10 10z' }[theme]} />{{ auto: 'Auto', light: 'Light', dark: 'Dark' }[theme]}</Button>
             {me.signed_in ? <Button small tone="ghost" onClick={signOut}>Sign out</Button> : <a class="button ghost small" href={href('sign-in')}>Sign in</a>}
           </div>
           <span class="muted small">{status.data ? `version ${status.data.version}` : ''}</span>

@@ -32,7 +32,7 @@ function One({ name, schema, required, value, onValue }: { name: string; schema:
     case 'boolean':
       return <Check checked={value === true} onChange={(on) => onValue(on ? true : required ? false : undefined)}>{label}{hint ? <span class="muted"> {hint}</span> : null}</Check>;
     case 'enum':
-      return <Field label={label} hint={hint}><Select value={value === undefined ? '' : JSON.stringify(value)} onValue={(v) => onValue(v ? JSON.parse(v) : undefined)} options={[['', '–'], ...schema.enum.map((x: unknown): [string, string] => [JSON.stringify(x), plain(x)])]} /></Field>;
+      return <Field label={label} hint={hint}><Select value={value === undefined ? '' : JSON.stringify(value)} onValue={(v) => onValue(v ? JSON.parse(v) : undefined)} options={[['', 'not given'], ...schema.enum.map((x: unknown): [string, string] => [JSON.stringify(x), plain(x)])]} /></Field>;
     default:
       return <Json label={`${label} (JSON)`} hint={hint} value={value} onValue={onValue} />;
   }

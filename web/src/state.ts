@@ -128,8 +128,8 @@ export function useLive(heard: Listener) {
 // ---- data ----
 
 export interface Data<T> { data?: T; error?: Error; loading: boolean; reload: () => Promise<void> }
-// Asks when `path` changes, when a live record matters, and every `every` ms.
-export function useData<T>(path: string | null, { every = 0, when, paged = false }: { every?: number; when?: (record: Record_) => boolean; paged?: boolean } = {}): Data<T> {
+// With `keep`, what was there stays until the answer to a new path has come. Asks when `path` changes, when a live record matters, and every `every` ms.
+export function useData<T>(path: string | null, { every = 0, when, paged = false, keep = false }: { every?: number; when?: (record: Record_) => boolean; paged?: boolean; keep?: boolean } = {}): Data<T> {
   const [state, set] = useState<{ path: string | null; data?: T; error?: Error; loading: boolean }>({ path, loading: true });
   const round = useRef(0);
   const reload = useCallback(async () => {
@@ -143,7 +143,7 @@ export function useData<T>(path: string | null, { every = 0, when, paged = false
     }
   }, [path]);
   useEffect(() => {
-    set((before) => ({ path, data: before.path === path ? before.data : undefined, loading: true }));
+    set((before) => ({ path, data: keep || before.path === path ? before.data : undefined, loading: true }));
     reload();
     if (!every) return;
     const timer = setInterval(() => { if (!document.hidden) reload(); }, every);

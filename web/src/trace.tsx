@@ -11,7 +11,7 @@ export interface Explanation { verdict: string; rule?: string; text?: string; tr
 const said = (l: Line) => (l.kind === 'condition' ? `${l.path} ${OP_NAMES[l.op ?? ''] ?? l.op} ${l.want ?? ''} (${l.got ?? 'absent'})` : l.kind === 'limit' ? `limit ${l.what}: counts ${l.got ?? 1}` : l.what ?? l.kind);
 
 export const Explained = ({ answer }: { answer: Explanation }) => (
-  <div data-answer><p><Verdict verdict={answer.verdict} /> {answer.rule ? <Text value={answer.rule} /> : null}</p>{answer.text ? <p class="says"><Text value={answer.text} /></p> : null}
+  <div class="stack tight" data-answer><div class="row"><Verdict verdict={answer.verdict} />{answer.rule ? <span><Text value={answer.rule} /></span> : null}</div>{answer.text ? <p class="says"><Text value={answer.text} /></p> : null}
     <ul class="trace">{(answer.trace ?? []).map((l, i) => <li key={i} data-depth={Math.min(l.depth, 6)}><span><Text value={said(l)} /></span><Badge tone={l.answer === 'yes' || l.answer === 'passes' ? 'allow' : l.answer === 'no' || l.answer === 'denies' ? 'deny' : 'quiet'}>{l.answer}</Badge></li>)}</ul></div>
 );
 
@@ -25,7 +25,7 @@ export function Explain({ record: r }: { record: Record_ }) {
     const { text } = await get<{ text: string }>(`policies/${part(one.id!)}`);
     setAnswer(await post<Explanation>('policies/explain', { policy_text: text, tool: r.tool, ...(r.server && { server: r.server }), ...(r.class && { class: r.class }), arguments: r.args as Record<string, unknown> }));
   };
-  return answer ? <><h3>By the policy of today</h3><Explained answer={answer} /></> : <Button small onClick={ask}>Explain</Button>;
+  return answer ? <><h3>By the policy of today</h3><Explained answer={answer} /></> : <div class="row"><Button small onClick={ask}>Explain</Button><span class="muted small">by the policy that is in force now</span></div>;
 }
 
 // The calls that code made, from the log.

@@ -21,6 +21,9 @@ export function Time({ at, relative = false }: { at?: string | null; relative?: 
   return <time dateTime={at} title={fullTime(at)}>{relative ? ago(at) : localTime(at)}</time>;
 }
 
+// Text in which `…` is code.
+export const Words = ({ text }: { text: string }) => <>{text.split('`').map((part, i) => (i % 2 ? <code key={i}><Text value={part} /></code> : <Text key={i} value={part} />))}</>;
+
 // ---- marks ----
 
 export type Tone = 'allow' | 'deny' | 'approve' | 'info' | 'quiet' | 'accent';
@@ -39,7 +42,7 @@ export const Verdict = ({ verdict, shadow }: { verdict?: string; shadow?: unknow
 const CLASS_TONE: Record<string, Tone> = { Read: 'allow', Write: 'info', Execute: 'approve', Destructive: 'deny', Financial: 'deny' };
 export const RiskClass = ({ name }: { name?: string }) => (name && name !== 'Unknown' ? <Badge tone={CLASS_TONE[name] ?? 'quiet'}>{name}</Badge> : <span class="muted">–</span>);
 
-const STATE_TONE: Record<string, Tone> = { ready: 'allow', active: 'allow', completed: 'allow', approved: 'allow', used: 'quiet', idle: 'quiet', down: 'deny', failed: 'deny', revoked: 'deny', denied: 'deny', expired: 'quiet', pending: 'approve', running: 'info', timeout: 'deny', cancelled: 'quiet' };
+const STATE_TONE: Record<string, Tone> = { ready: 'allow', active: 'allow', stopped: 'deny', 'not trusted': 'approve', completed: 'allow', approved: 'allow', used: 'quiet', idle: 'quiet', down: 'deny', failed: 'deny', revoked: 'deny', denied: 'deny', expired: 'quiet', pending: 'approve', running: 'info', timeout: 'deny', cancelled: 'quiet' };
 export const State = ({ name }: { name: string }) => <span class={`state ${STATE_TONE[name] ?? 'quiet'}`}>{name}</span>;
 
 // ---- frames ----
@@ -51,12 +54,12 @@ export const Panel = ({ title, actions, children, flush, id }: { title?: Compone
   </section>
 );
 
-export const Empty = ({ title, children, action }: { title: string; children?: ComponentChildren; action?: ComponentChildren }) => (
-  <div class="empty"><p class="title">{title}</p>{children ? <p class="muted">{children}</p> : null}{action}</div>
+export const Empty = ({ title, children, action, small }: { title: string; children?: ComponentChildren; action?: ComponentChildren; small?: boolean }) => (
+  <div class={`empty${small ? ' small' : ''}`}><p class="title">{title}</p>{children ? <p class="muted">{children}</p> : null}{action}</div>
 );
 
 export const Fault = ({ error, retry }: { error: unknown; retry?: () => void }) => (
-  <div class="notice deny" role="alert"><span><Text value={error instanceof Error ? error.message : error} /></span>{retry ? <Button small onClick={retry}>Try again</Button> : null}</div>
+  <div class="notice deny" role="alert"><span><Words text={String(error instanceof Error ? error.message : error)} /></span>{retry ? <Button small onClick={retry}>Try again</Button> : null}</div>
 );
 export const Notice = ({ tone = 'info', children, action }: { tone?: Tone; children: ComponentChildren; action?: ComponentChildren }) => (
   <div class={`notice ${tone}`}><span>{children}</span>{action}</div>
@@ -66,8 +69,8 @@ export const Stat = ({ label, value, hint, tone }: { label: string; value: Compo
   <div class={`stat ${tone ?? ''}`}><span class="label">{label}</span><span class="value">{value}</span>{hint ? <span class="hint">{hint}</span> : null}</div>
 );
 
-export const Pairs = ({ rows }: { rows: ([string, ComponentChildren] | null | undefined | false)[] }) => (
-  <dl class="pairs">{rows.filter((r): r is [string, ComponentChildren] => !!r && r[1] !== undefined && r[1] !== null && r[1] !== '').map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}</dl>
+export const Pairs = ({ rows, wide }: { rows: ([string, ComponentChildren] | null | undefined | false)[]; wide?: boolean }) => (
+  <dl class={`pairs${wide ? ' wide' : ''}`}>{rows.filter((r): r is [string, ComponentChildren] => !!r && r[1] !== undefined && r[1] !== null && r[1] !== '').map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}</dl>
 );
 
 // ---- controls ----
@@ -183,18 +186,19 @@ export function Toasts() {
 // ---- tables ----
 
 export interface Column<T> { head: string; cell: (row: T) => ComponentChildren; class?: string; hide?: 'phone' }
-export function Table<T>({ rows, columns, keyOf, onRow, selected, label }: { rows: T[]; columns: Column<T>[]; keyOf: (row: T) => string | number; onRow?: (row: T) => void; selected?: string | number | null; label: string }) {
+// On a phone `cards` makes a card of each row: the first cell is its title, the others stand below it with their heads.
+export function Table<T>({ rows, columns, keyOf, onRow, selected, label, cards }: { rows: T[]; columns: Column<T>[]; keyOf: (row: T) => string | number; onRow?: (row: T) => void; selected?: string | number | null; label: string; cards?: boolean }) {
   return (
     <div class="table-wrap" tabIndex={0} role="region" aria-label={label}>
-      <table>
-        <thead><tr>{columns.map((c) => <th key={c.head} class={`${c.class ?? ''} ${c.hide ? `hide-${c.hide}` : ''}`} scope="col">{c.head}</th>)}</tr></thead>
-        <tbody>{rows.map((row) => {
+      <table role="table" class={cards ? 'cards-phone' : ''}>
+        <thead role="rowgroup"><tr role="row">{columns.map((c) => <th key={c.head} role="columnheader" class={`${c.class ?? ''} ${c.hide ? `hide-${c.hide}` : ''}`} scope="col">{c.head}</th>)}</tr></thead>
+        <tbody role="rowgroup">{rows.map((row) => {
           const key = keyOf(row);
           return (
-            <tr key={key} class={onRow ? 'can' : ''} aria-selected={onRow ? selected === key : undefined} tabIndex={onRow ? 0 : undefined}
+            <tr key={key} role="row" class={onRow ? 'can' : ''} aria-selected={onRow ? selected === key : undefined} tabIndex={onRow ? 0 : undefined}
               onClick={onRow && ((e) => { if (!(e.target as Element).closest('button,a,input,select')) onRow(row); })}
               onKeyDown={onRow && ((e) => { if (e.key === 'Enter' && e.target === e.currentTarget) onRow(row); })}>
-              {columns.map((c) => <td key={c.head} data-head={c.head} class={`${c.class ?? ''} ${c.hide ? `hide-${c.hide}` : ''}`}>{c.cell(row)}</td>)}
+              {columns.map((c) => <td key={c.head} role="cell" data-head={c.head} class={`${c.class ?? ''} ${c.hide ? `hide-${c.hide}` : ''}`}>{c.cell(row)}</td>)}
             </tr>
           );
         })}</tbody>

@@ -1,10 +1,10 @@
 // Every decision, with filters, a live tail and the details of one.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { get, part, query, type Record_, type Status } from '../api';
-import { bytes, count, duration } from '../format';
+import { bytes, count, duration, reasonName } from '../format';
 import { go, href, useData, useLive, useMay, usePlace } from '../state';
 import { Explain, InnerCalls } from '../trace';
-import { Badge, Between, Button, Code, Drawer, Empty, Fault, Field, Input, Pairs, RiskClass, Segmented, Select, Table, Text, Time, Verdict } from '../ui';
+import { Badge, Between, Button, Code, Copy, Drawer, Empty, Fault, Field, Input, Pairs, RiskClass, Segmented, Select, Table, Text, Time, Verdict } from '../ui';
 
 const PAGE = 100;
 const FILTERS = ['server', 'tool', 'identity', 'grant', 'verdict', 'outcome', 'class', 'rule', 'reason', 'session', 'method', 'event', 'text', 'shadow', 'kind', 'fleet', 'gate'] as const;
@@ -28,12 +28,12 @@ function Detail({ seq, chain, onClose }: { seq: number; chain?: string; onClose:
       {error ? <Fault error={error} /> : null}
       {r ? (
         <div class="stack">
-          <div class="row"><Verdict verdict={r.verdict} shadow={r.shadow} /><RiskClass name={r.class} />{o ? <Badge tone={o.status === 'ok' ? 'allow' : 'deny'}>{o.status}</Badge> : r.kind === 'decision' ? <Badge>no outcome yet</Badge> : null}</div>
+          <div class="row"><Verdict verdict={r.verdict} shadow={r.shadow} /><RiskClass name={r.class} />{o ? <Badge tone={o.status === 'ok' ? 'allow' : 'deny'}>{o.status}</Badge> : r.kind === 'decision' && r.verdict === 'allow' ? <Badge>no outcome yet</Badge> : null}</div>
           {r.text ? <p class="says"><Text value={r.text} /></p> : null}
           <Pairs rows={[
             ['Time', <Time at={r.time} />], r.gate ? ['Gate', <Text value={r.gate} />] : null, r.event ? ['Event', <Text value={r.event} />] : null, ['Who', r.identity ? <a href={href(`activity${query({ identity: r.identity })}`)}><Text value={r.identity} /></a> : undefined],
             ['Server', r.server ? <a href={href(`servers/${part(r.server)}`)}><Text value={r.server} /></a> : undefined], ['Tool', <Text value={r.tool ?? ''} />], ['Method', r.method],
-            ['Rule', <Text value={r.rule ?? ''} />], ['Rule path', r.pointer ? <code><Text value={r.pointer} /></code> : undefined], ['Reason', r.reason],
+            ['Rule', <Text value={r.rule ?? ''} />], ['Rule path', r.pointer ? <code><Text value={r.pointer} /></code> : undefined], ['Reason', r.reason ? reasonName(r.reason) : undefined],
             ['Policy', r.policy ? <><Text value={r.policy} /> {r.policy_version ? <span class="muted">version {r.policy_version}</span> : null}</> : undefined],
             ['Session', r.session ? <code><Text value={r.session.slice(0, 16)} /></code> : undefined],
             ['Latency', o ? duration(o.latency_us) : undefined], ['Request', o ? bytes(o.bytes_in) : undefined], ['Answer', o ? bytes(o.bytes_out) : undefined], ['Error', o?.text ? <Text value={o.text} /> : undefined],
@@ -47,6 +47,7 @@ function Detail({ seq, chain, onClose }: { seq: number; chain?: string; onClose:
           {r.call ? <InnerCalls call={r.call} except={seq} /> : null}
           {r.kind === 'decision' && r.tool && r.server ? (
             <div class="row">
+              <Copy text={`${location.origin}${href(`activity${query({ seq, chain })}`)}`} label="Copy link" />
               {edits && r.verdict !== 'allow' ? <a class="button small" href={href(`policies${query({ server: r.server, tool: r.tool, do: 'allow' })}`)}>Allow this…</a> : null}
               {edits ? <a class="button small" href={href(`policies${query({ server: r.server, tool: r.tool, do: 'limit' })}`)}>Limit this…</a> : null}
               {edits ? <a class="button small" href={href(`policies${query({ server: r.server, tool: r.tool, test: seq })}`)}>Test against a policy…</a> : null}
@@ -167,8 +168,8 @@ export function Activity() {
               ...(fleet ? [{ head: 'Gate', cell: (r: Record_) => <Text value={r.gate ?? ''} /> }] : []),
               { head: 'Time', class: 'time', cell: (r) => <Time at={r.time} /> },
               { head: 'Verdict', cell: (r) => <Verdict verdict={r.verdict ?? (r.kind === 'event' ? undefined : '')} shadow={r.shadow} /> },
-              { head: 'Call', class: 'grow', cell: (r) => <span class="call"><Text value={r.event ? r.event : r.tool ?? r.method} /> <span class="muted"><Text value={r.server ?? ''} /></span></span> },
-              { head: 'Who', cell: (r) => <Text value={r.identity ?? ''} /> },
+              { head: 'Call', class: 'grow', cell: (r) => <span class="call"><Text value={r.event ? r.event : r.tool ?? r.method} /> <span class="muted"><Text value={r.server ?? ''} /></span><span class="only-phone muted"><Text value={r.identity ?? ''} /></span></span> },
+              { head: 'Who', class: 'who', cell: (r) => <Text value={r.identity ?? ''} /> },
               { head: 'Rule', hide: 'phone', cell: (r) => <span class="clip" title={r.rule}><Text value={r.rule ?? r.text ?? ''} /></span> },
               { head: 'Outcome', hide: 'phone', cell: (r) => (r.outcome ? <Badge tone={r.outcome.status === 'ok' ? 'quiet' : r.outcome.status === 'denied' ? 'deny' : 'approve'}>{r.outcome.status}</Badge> : '') },
               { head: 'Latency', class: 'number', hide: 'phone', cell: (r) => (r.outcome ? duration(r.outcome.latency_us) : '') },

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { part, post, query, type Approval, type Record_ } from '../api';
 import { until } from '../format';
 import { go, href, useData, useMay, useMe, useNow, usePlace } from '../state';
-import { Badge, Button, Check, Code, Dialog, Empty, Fault, Field, Input, Notice, Pairs, Panel, RiskClass, Segmented, Select, State, Table, Text, Time, toast } from '../ui';
+import { Badge, Button, Check, Code, Copy, Dialog, Empty, Fault, Field, Input, Notice, Pairs, Panel, RiskClass, Segmented, Select, State, Table, Text, Time, toast } from '../ui';
 
 const changed = (r: Record_) => !!r.event?.startsWith('approval_') || r.verdict === 'approve';
 
@@ -57,7 +57,7 @@ export function ApprovalCard({ approval: a, onDone, open }: { approval: Approval
               <Button tone="danger" onClick={() => setDenying(true)}>Deny…</Button>
             </>
           )}
-          <a class="button ghost small" href={href(`approvals/${part(a.id)}`)}>Link</a>
+          {open ? <Copy text={`${location.origin}${href(`approvals/${part(a.id)}`)}`} label="Copy link" /> : <a class="button ghost small" href={href(`approvals/${part(a.id)}`)}>Open</a>}
         </footer>
       ) : null}
       {a.repeat_until ? <footer><span>Passes again until <Time at={a.repeat_until} />{a.repeat_any ? ', with any arguments' : ', with these arguments'}.</span>{may ? <Button small onClick={async () => { await post(`approvals/${part(a.id)}/expire`, {}); toast('Ended. The next call asks again.'); onDone(); }}>End it</Button> : null}</footer> : null}
@@ -124,14 +124,14 @@ export function Approvals() {
         </>
       ) : (
         <Panel flush>
-          {old.length ? <Table label="Decided approvals" rows={old} keyOf={(a) => a.id} onRow={(a) => go(`approvals/${part(a.id)}`)} columns={[
+          {old.length ? <Table cards label="Decided approvals" rows={old} keyOf={(a) => a.id} onRow={(a) => go(`approvals/${part(a.id)}`)} columns={[
+            { head: 'Call', class: 'grow', cell: (a) => <strong><Text value={a.server ? `${a.server} · ${a.tool}` : a.tool} /></strong> },
             { head: 'Asked', cell: (a) => <Time at={a.created_at} /> },
             { head: 'Who', cell: (a) => <Text value={a.identity} /> },
-            { head: 'Call', cell: (a) => <Text value={a.server ? `${a.server} · ${a.tool}` : a.tool} /> },
             { head: 'State', cell: (a) => <><State name={a.status} />{a.stale ? <Badge tone="approve">stale</Badge> : null}</> },
-            { head: 'By', cell: (a) => <Text value={a.decided_by ?? ''} />, hide: 'phone' },
+            { head: 'By', cell: (a) => (a.decided_by ? <Text value={a.decided_by} /> : null) },
             { head: 'Note', cell: (a) => <Text value={a.note ?? ''} />, hide: 'phone' },
-          ]} /> : <Empty title="Nothing has been decided yet" />}
+          ]} /> : past.data ? <Empty title="Nothing has been decided yet">Approvals that were decided, used or expired are listed here.</Empty> : <p class="muted pad">Loading…</p>}
         </Panel>
       )}
     </div>

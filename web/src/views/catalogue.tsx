@@ -4,9 +4,10 @@ import { useEffect, useState } from 'preact/hooks';
 import { query } from '../api';
 import { count } from '../format';
 import { go, href, useData, useMay, usePlace } from '../state';
-import { Badge, Button, Code, Copy, Empty, Fault, Input, Panel, RiskClass, Table, Text } from '../ui';
+import { Badge, Button, Code, Copy, Empty, Fault, Input, Panel, RiskClass, Table, Text, Words } from '../ui';
 
 interface Entry { registry: string; name: string; title?: string; version: string; tools: number; classes: Record<string, number> }
+const PAGE = 100, LIMIT_MAX = 1000;
 interface Cell { text: string; link?: string; mark?: string }
 interface Block { kind: string; title?: string; text?: string; language?: string; numbers?: number[]; rows?: Cell[][] }
 interface Page { kind: string; id?: string; title: string; summary?: string; blocks: Block[] }
@@ -19,7 +20,6 @@ function place(target: string): string {
   return `catalogue${query(tool < 0 ? { page: rest } : { page: rest.slice(0, tool), tool: rest.slice(tool + 1) })}`;
 }
 
-const Words = ({ text }: { text: string }) => <>{text.split('`').map((part, i) => (i % 2 ? <code key={i}><Text value={part} /></code> : <Text key={i} value={part} />))}</>;
 const TONES: Record<string, 'allow' | 'info' | 'approve' | 'deny'> = { read: 'allow', low: 'allow', write: 'info', medium: 'info', execute: 'approve', high: 'approve', destructive: 'deny', financial: 'deny', critical: 'deny' };
 function Value({ cell }: { cell: Cell }) {
   const words = <Words text={cell.text} />;
@@ -93,11 +93,14 @@ export function Catalogue() {
   const [asked, setAsked] = useState(text);
   const name = q.get('page') ?? path.slice(1).join('/');
   useEffect(() => { const timer = setTimeout(() => setAsked(text), 200); return () => clearTimeout(timer); }, [text]);
-  const list = useData<Entry[]>(name ? null : `catalogue${query({ q: asked, limit: 200 })}`);
+  const [limit, setLimit] = useState(PAGE);
+  const list = useData<Entry[]>(name ? null : `catalogue${query({ q: asked, limit })}`, { keep: true });
+  useEffect(() => { setLimit(PAGE); }, [asked]);
+  const more = list.data?.length === limit && limit < LIMIT_MAX;
   if (name) return <One key={`${name} ${q.get('tool') ?? ''}`} name={name} tool={q.get('tool') ?? undefined} />;
   return (
     <div class="stack">
-      <div class="toolbar"><Input type="search" aria-label="Search the catalogue" placeholder="Search servers and tools" value={text} onValue={setText} /><span class="muted small">{list.data ? `${list.data.length === 200 ? 'the first ' : ''}${count(list.data.length)} servers` : ''}</span></div>
+      <div class="toolbar"><Input type="search" aria-label="Search the catalogue" placeholder="Search servers and tools" value={text} onValue={setText} /><span class="muted small">{list.data ? `${list.data.length === limit ? 'the first ' : ''}${count(list.data.length)} ${list.data.length === 1 ? 'server' : 'servers'}` : ''}</span></div>
       {list.error ? <Fault error={list.error} /> : null}
       <Panel flush>
         {list.data?.length ? <Table label="Catalogue" rows={list.data} keyOf={(e) => `${e.registry}/${e.name}`} onRow={(e) => go(place(`server:${e.registry}/${e.name}`))} columns={[
@@ -106,6 +109,7 @@ export function Catalogue() {
           { head: 'Tools', class: 'number', cell: (e) => e.tools },
           { head: 'Classes', hide: 'phone', cell: (e) => <span class="row tight">{Object.entries(e.classes).map(([cls, n]) => <span key={cls} class="row tight"><RiskClass name={cls} /> <span class="muted">{n}</span></span>)}</span> },
         ]} /> : list.data ? <Empty title="Nothing found">Try the name of a product, or of a tool.</Empty> : <p class="muted pad">Loading…</p>}
+        {more ? <div class="more-rows"><Button onClick={() => setLimit(Math.min(limit + PAGE, LIMIT_MAX))}>More servers</Button></div> : null}
       </Panel>
     </div>
   );

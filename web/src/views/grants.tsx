@@ -81,16 +81,16 @@ export function Grants() {
       <div class="toolbar"><Segmented label="Which" value={all ? 'all' : 'active'} onValue={(v) => setAll(v === 'all')} options={[['active', 'Active'], ['all', 'All']]} /><div class="spacer" /><Button tone="primary" onClick={() => setCreating(true)}>New grant</Button></div>
       {grants.error ? <Fault error={grants.error} retry={grants.reload} /> : null}
       <Panel flush>
-        {rows.length ? <Table label="Grants" rows={rows} keyOf={(g) => g.name} columns={[
+        {rows.length ? <Table cards label="Grants" rows={rows} keyOf={(g) => g.name} columns={[
           { head: 'Grant', cell: (g) => <><strong><Text value={g.name} /></strong>{g.label ? <div class="muted"><Text value={g.label} /></div> : null}</> },
           { head: 'State', cell: (g) => <State name={g.state} /> },
           { head: 'May use', cell: (g) => <><Text value={g.servers.length ? g.servers.join(', ') : 'every server'} />{g.tools.length ? <div class="muted"><Text value={g.tools.join(', ')} /></div> : null}</> },
-          { head: 'Roles', hide: 'phone', cell: (g) => (g.roles.length ? <span class="row tight">{g.roles.map((r) => <Badge key={r} tone="accent">{r}</Badge>)}</span> : <span class="muted">agent</span>) },
-          { head: 'Policy', hide: 'phone', cell: (g) => <span class="clip"><Text value={g.policy ?? ''} /></span> },
+          { head: 'Roles', cell: (g) => (g.roles.length ? <span class="row tight">{g.roles.map((r) => <Badge key={r} tone="accent">{r}</Badge>)}</span> : <span class="muted">agent</span>) },
+          { head: 'Policy', hide: 'phone', cell: (g) => (g.policy ? <span class="clip"><Text value={g.policy} /></span> : <span class="muted">the server's</span>) },
           { head: 'Last used', cell: (g) => (g.used_at ? <Time at={g.used_at} relative /> : <span class="muted">never</span>) },
-          { head: 'Expires', hide: 'phone', cell: (g) => <Time at={g.expires_at} /> },
+          { head: 'Expires', cell: (g) => (g.expires_at ? <Time at={g.expires_at} /> : <span class="muted">never</span>) },
           { head: '', class: 'end', cell: (g) => (g.state === 'active' ? <span class="row tight end"><Button small onClick={() => rotate(g)}>Rotate</Button><Button small onClick={() => stop(g)}>Stop</Button><Button small tone="danger" onClick={() => revoke(g)}>Revoke</Button></span> : null) },
-        ]} /> : grants.data ? <Empty title="No grants yet" action={<Button tone="primary" onClick={() => setCreating(true)}>New grant</Button>}>A grant is what an agent shows to come in: a token, the servers and tools it may use, and when it ends.</Empty> : <p class="muted pad">Loading…</p>}
+        ]} /> : grants.data?.length ? <Empty title="No grant is active" action={<Button onClick={() => setAll(true)}>Show all</Button>} /> : grants.data ? <Empty title="No grants yet" action={<Button tone="primary" onClick={() => setCreating(true)}>New grant</Button>}>A grant is what an agent shows to come in: a token, the servers and tools it may use, and when it ends.</Empty> : <p class="muted pad">Loading…</p>}
       </Panel>
       {creating ? <Create onClose={() => setCreating(false)} onMade={(g) => { setCreating(false); show(g); grants.reload(); }} /> : null}
       {shown ? <Token grant={shown} onClose={() => show(null)} /> : null}

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { part, query, type Approval, type Server, type Status } from '../api';
 import type { Line } from '../chart';
-import { compact, count, duration, span } from '../format';
+import { compact, count, duration, limitName, localTime, reasonName, span } from '../format';
 import { go, href, useData, usePlace } from '../state';
 import { Badge, Between, Empty, Fault, Notice, Panel, Segmented, Stat, State, Table, Text, Time } from '../ui';
 
@@ -17,14 +17,22 @@ interface Overview_ {
 }
 interface Limit { name: string; key: string; scope?: string; used: number; max: number; window_seconds?: number; resets_at?: string }
 
+// So often that the number can be read.
+function perTime(perSecond: number): string {
+  const [n, unit] = perSecond >= 0.5 ? [perSecond, 'second'] : perSecond >= 0.5 / 60 ? [perSecond * 60, 'minute'] : [perSecond * 3600, 'hour'];
+  return `${n.toFixed(n < 10 && n > 0 ? 1 : 0)} per ${unit}`;
+}
+
 const RANGES: [string, string][] = [['900', '15 min'], ['3600', '1 h'], ['21600', '6 h'], ['86400', '24 h'], ['604800', '7 d'], ['2592000', '30 d']];
 
 function Chart({ times, lines, format, label }: { times: number[]; lines: Line[]; format: (n: number) => string; label: string }) {
   const ref = useRef<HTMLDivElement>(null);
+  const [at, setAt] = useState<number | null>(null);
+  const one = (values: (number | null)[]) => { const v = at === null ? null : values[at]; return v === null || v === undefined ? null : <output>{format(v)}</output>; };
   useEffect(() => {
     let gone = false;
     let chart: { destroy: () => void } | undefined;
-    const make = () => import('../chart').then(({ draw }) => { if (!gone && ref.current) { chart?.destroy(); chart = draw(ref.current, times, lines, format, 190); } });
+    const make = () => import('../chart').then(({ draw }) => { if (!gone && ref.current) { chart?.destroy(); chart = draw(ref.current, times, lines, format, 190, setAt); } });
     make();
     const scheme = matchMedia('(prefers-color-scheme: dark)');
     const theme = new MutationObserver(make);
@@ -35,7 +43,7 @@ function Chart({ times, lines, format, label }: { times: number[]; lines: Line[]
   return (
     <figure class="chart" aria-label={label}>
       <div ref={ref} class="plot" />
-      <figcaption>{lines.map((l) => <span key={l.name} class={`key ${l.tone}`}>{l.name}</span>)}</figcaption>
+      <figcaption>{lines.map((l) => <span key={l.name} class={`key ${l.tone}`}>{l.name}{one(l.values)}</span>)}{at !== null && times[at] ? <span class="at">{localTime(new Date(times[at] * 1000).toISOString())}</span> : null}</figcaption>
     </figure>
   );
 }
@@ -63,7 +71,7 @@ export function Overview() {
     if (!data) return;
     const rate = (all: number[]) => all.map((n) => n / data.step_seconds);
     setLines({
-      calls: [{ name: 'allowed', tone: 'allow', values: rate(data.allow), fill: true }, { name: 'denied', tone: 'deny', values: rate(data.deny) }, { name: 'sent to approval', tone: 'approve', values: rate(data.approve) }, { name: 'failed', tone: 'muted', values: rate(data.failed) }],
+      calls: [{ name: 'allowed', tone: 'allow', values: rate(data.allow), bar: true }, { name: 'denied', tone: 'deny', values: rate(data.deny), bar: true }, { name: 'approval', tone: 'approve', values: rate(data.approve), bar: true }, { name: 'failed', tone: 'muted', values: rate(data.failed) }],
       latency: [{ name: 'p50', tone: 'allow', values: data.p50_us }, { name: 'p90', tone: 'accent', values: data.p90_us }, { name: 'p99', tone: 'deny', values: data.p99_us }],
     });
   }, [data]);
@@ -86,12 +94,12 @@ export function Overview() {
       {s?.audit_unrecorded ? <Notice tone="approve">{count(s.audit_unrecorded)} records could not be kept.</Notice> : null}
       {down.map((x) => <Notice key={x.name} tone="deny" action={<a class="button small" href={href(`servers/${part(x.name)}`)}>Look</a>}>Server <strong><Text value={x.name} /></strong> is {x.state}{x.fault ? <>: <Text value={x.fault} /></> : null}</Notice>)}
       <div class="stats">
-        <Stat label="Calls" value={t ? compact(t.calls) : '–'} hint={t && data ? `${(t.calls / seconds).toFixed(t.calls / seconds < 1 ? 2 : 0)} per second` : undefined} />
+        <Stat label="Calls" value={t ? compact(t.calls) : '–'} hint={t && data ? perTime(t.calls / seconds) : undefined} />
         <Stat label="Denied" tone={t?.deny ? 'deny' : undefined} value={t ? compact(t.deny) : '–'} hint={t?.calls ? `${((100 * t.deny) / t.calls).toFixed(1)} %` : undefined} />
         <Stat label="Waiting for a person" tone={pending.data?.length ? 'approve' : undefined} value={pending.data ? pending.data.length : '–'} hint={pending.data?.length ? <a href={href('approvals')}>Decide</a> : undefined} />
         <Stat label="Latency p90" value={t?.p90_us ? duration(t.p90_us) : '–'} hint={t?.p99_us ? `p99 ${duration(t.p99_us)}` : undefined} />
         <Stat label="Sessions" value={s ? s.sessions : '–'} hint={s ? `${s.calls_under_way} calls in flight` : undefined} />
-        <Stat label="Running for" value={s ? span((Date.now() - Date.parse(s.started_at)) / 1000) : '–'} hint={s?.audit_seq ? `record ${count(s.audit_seq)}` : undefined} />
+        <Stat label="Running for" value={s ? span((Date.now() - Date.parse(s.started_at)) / 1000) : '–'} hint={s?.audit_seq ? `${compact(s.audit_seq)} records` : undefined} />
       </div>
       <div class="columns">
         <Panel title="Calls per second">{data && lines.calls.length ? <Chart times={data.times} lines={lines.calls} format={(n) => (n >= 10 ? n.toFixed(0) : n.toFixed(n >= 1 ? 1 : 2))} label="Calls per second by verdict" /> : <div class="chart-space" />}</Panel>
@@ -104,32 +112,32 @@ export function Overview() {
             { head: 'Calls', class: 'number', cell: (r) => compact(r.calls) },
             { head: 'Denied', class: 'number', cell: (r) => (r.denied ? <span class="deny-text">{compact(r.denied)}</span> : '0') },
             { head: 'p90', class: 'number', hide: 'phone', cell: (r) => (r.p90_us ? duration(r.p90_us) : '–') },
-          ]} /> : <Empty title="No calls in this time">When agents call tools through the gate, they are counted here.</Empty>}
+          ]} /> : data ? <Empty title="No calls in this time">When agents call tools through the gate, they are counted here.</Empty> : <p class="muted pad">Loading…</p>}
         </Panel>
         <Panel title="Denials" flush actions={<a href={href(activity({ verdict: 'deny' }))}>All denials</a>}>
           {data?.denials.length ? <Table label="Denials by rule" rows={data.denials} keyOf={(r) => `${r.server}/${r.tool}/${r.rule}/${r.reason}`} onRow={(r) => go(activity({ verdict: 'deny', server: r.server, tool: r.tool, seq: r.last_seq }))} columns={[
             { head: 'Rule', cell: (r) => <><Text value={r.rule || r.reason} /> <span class="muted"><Text value={[r.server, r.tool].filter(Boolean).join(' · ')} /></span></> },
-            { head: 'Reason', hide: 'phone', cell: (r) => <Badge>{r.reason}</Badge> },
+            { head: 'Reason', hide: 'phone', cell: (r) => reasonName(r.reason) },
             { head: 'Count', class: 'number', cell: (r) => compact(r.count) },
             { head: 'Last', class: 'end', cell: (r) => <Time at={r.last_time} relative /> },
-          ]} /> : <Empty title="Nothing was denied in this time" />}
+          ]} /> : data ? <Empty title="Nothing was denied in this time" /> : <p class="muted pad">Loading…</p>}
         </Panel>
       </div>
       <div class="columns">
         <Panel title="Servers" flush actions={<a href={href('servers')}>All servers</a>}>
           {servers.data?.length ? <Table label="Servers" rows={servers.data} keyOf={(r) => r.name} onRow={(r) => go(`servers/${part(r.name)}`)} columns={[
             { head: 'Server', cell: (r) => <Text value={r.name} /> },
-            { head: 'State', cell: (r) => <State name={r.state} /> },
+            { head: 'State', cell: (r) => <><State name={r.state} />{r.stopped ? <> <Badge tone="approve">calls stopped</Badge></> : null}</> },
             { head: 'Tools', class: 'number', cell: (r) => (r.tools_known ? r.tools : '–') },
             { head: 'Sessions', class: 'number', cell: (r) => r.links },
-          ]} /> : <Empty title="No servers yet">Name one under <code>servers:</code> in sallyport.yaml.</Empty>}
+          ]} /> : servers.data ? <Empty title="No servers yet" action={<a class="button" href={href('servers')}>Add a server</a>} /> : <p class="muted pad">Loading…</p>}
         </Panel>
         <Panel title="Limits close to their maximum" flush>
           {near.length ? <Table label="Limits" rows={near} keyOf={(r) => r.key} columns={[
-            { head: 'Limit', cell: (r) => <><Text value={r.name} /><Bar part={r.used / r.max} tone={r.used >= r.max ? 'deny' : r.used / r.max >= 0.8 ? 'approve' : 'accent'} /></> },
+            { head: 'Limit', cell: (r) => <><span title={r.key}><Text value={limitName(r.key, r.window_seconds)} /></span><Bar part={r.used / r.max} tone={r.used >= r.max ? 'deny' : r.used / r.max >= 0.8 ? 'approve' : 'accent'} /></> },
             { head: 'Used', class: 'number', cell: (r) => `${compact(r.used)} / ${compact(r.max)}` },
             { head: 'Resets', class: 'end', cell: (r) => (r.resets_at ? `in ${span((Date.parse(r.resets_at) - Date.now()) / 1000)}` : '–') },
-          ]} /> : <Empty title="No limit is half used" />}
+          ]} /> : <Empty title="No limit is half used">Rate and spend limits appear here once half of them is used.</Empty>}
         </Panel>
       </div>
       <Panel title="Who calls" flush>
@@ -137,7 +145,7 @@ export function Overview() {
           { head: 'Identity', cell: (r) => <Text value={r.identity} /> },
           { head: 'Calls', class: 'number', cell: (r) => compact(r.calls) },
           { head: 'Denied', class: 'number', cell: (r) => (r.denied ? <span class="deny-text">{compact(r.denied)}</span> : '0') },
-        ]} /> : <Empty title="Nobody called in this time" />}
+        ]} /> : data ? <Empty small title="Nobody called in this time" /> : <p class="muted pad">Loading…</p>}
       </Panel>
     </div>
   );

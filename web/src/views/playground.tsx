@@ -1,14 +1,15 @@
 // One call, made as an agent would make it.
 import { useEffect, useState } from 'preact/hooks';
 import { part, post, type Grant, type Server, type Tool } from '../api';
-import { duration, json } from '../format';
+import { duration, json, plain } from '../format';
 import { go, href, useData, useMay, usePlace } from '../state';
 import { TextEditor } from '../texteditor';
-import { InnerCalls } from '../trace';
+import { Explained, InnerCalls, type Line } from '../trace';
+import { Contents, Previews, type Item } from '../content';
 import { Badge, Button, Code, Empty, Fault, Field, Input, Notice, Panel, Segmented, Select, Text, Verdict } from '../ui';
 import { SchemaForm } from '../schemaform';
 
-interface Result { verdict: string; rule?: string; text?: string; call?: number; result?: any; error?: string; approval_id?: string; latency_us?: number }
+interface Result { verdict: string; rule?: string; text?: string; call?: number; result?: any; error?: string; approval_id?: string; latency_us?: number; trace?: Line[] }
 
 // Code in the built-in server's sandbox, as an agent would run it.
 interface Ran { success?: boolean; result?: unknown; output?: string[]; error?: string; traceback?: string; execution_time_ms?: number; exit?: string; tool_calls?: number }
@@ -34,9 +35,9 @@ function RunCode({ server, tool, grants }: { server: string; tool: Tool; grants:
     <div class="columns wide-right">
       <Panel title="Code">
         <div class="form">
-          <div class="row">
+          <div class="row fields">
             {known.includes('language') ? <Segmented label="Language" value={language} onValue={setLanguage} options={LANGUAGES.filter(([name]) => tool.schema?.properties?.language?.enum?.includes(name) ?? ['python', 'typescript'].includes(name))} /> : null}
-            <Field label="As"><Select value={grant} onValue={setGrant} options={[['', 'yourself'], ...grants.filter((g) => g.state === 'active').map((g): [string, string] => [g.name, g.name])]} /></Field>
+            <Field label="As"><Select value={grant} onValue={setGrant} options={[['', 'Yourself'], ...grants.filter((g) => g.state === 'active').map((g): [string, string] => [g.name, g.name])]} /></Field>
             {known.includes('timeout_seconds') ? <Field label="Seconds at most"><Input type="number" min={1} value={seconds} onValue={setSeconds} /></Field> : null}
           </div>
           <TextEditor key={language} text={texts[language]} language={`code:${language}`} label="Code" readOnly={false} problems={[]} names={[]} onText={(text) => setTexts((all) => ({ ...all, [language]: text }))} />
@@ -52,7 +53,7 @@ function RunCode({ server, tool, grants }: { server: string; tool: Tool; grants:
             {ran?.result !== undefined && ran.result !== null ? <><h3>Value</h3><Code value={ran.result} /></> : null}
             {ran?.output?.length ? <><h3>Output</h3><Code value={Array.isArray(ran.output) ? ran.output.join('\n') : ran.output} /></> : null}
             {ran?.error ? <><h3>Error</h3><Code value={ran.traceback || ran.error} /></> : null}
-            {!ran && answer.result ? <Content result={answer.result} /> : null}
+            {ran ? <Previews items={answer.result.content} /> : answer.result ? <Content result={answer.result} /> : null}
             {answer.call ? <InnerCalls key={answer.call} call={answer.call} /> : null}
           </div>
         ) : error ? null : <Empty title="Nothing has run yet">The code runs in a fresh sandbox of the built-in server.</Empty>}
@@ -62,11 +63,10 @@ function RunCode({ server, tool, grants }: { server: string; tool: Tool; grants:
 }
 
 function Content({ result }: { result: any }) {
-  const content = result.content as { type: string; text?: string }[] | undefined;
+  const content = result.content as Item[] | undefined;
   return (
     <>
-      {content?.map((c, i) => (c.type === 'text' ? <Code key={i} value={c.text ?? ''} /> : <Code key={i} value={c} />))}
-      {content ? null : <Code value={result} />}
+      {content ? <Contents items={content} /> : <Code value={result} />}
       {result.structuredContent ? <><h3>Structured content</h3><Code value={result.structuredContent} /></> : null}
     </>
   );
@@ -121,7 +121,7 @@ function CallTool() {
     <div class="columns wide-right">
       <Panel title="Call">
         <div class="form">
-          <Field label="As" hint="The call is judged, limited and recorded as this grant's."><Select value={grant} onValue={setGrant} options={[['', 'yourself'], ...(grants.data ?? []).filter((g) => g.state === 'active').map((g): [string, string] => [g.name, g.label ? `${g.name} (${g.label})` : g.name])]} /></Field>
+          <Field label="As" hint={grant ? `The call is judged, limited and recorded as one of ${plain(grant)}.` : 'The call is judged, limited and recorded as yours. Choose a grant to see what its agent would get.'}><Select value={grant} onValue={setGrant} options={[['', 'Yourself'], ...(grants.data ?? []).filter((g) => g.state === 'active').map((g): [string, string] => [g.name, g.label ? `${g.name} (${g.label})` : g.name])]} /></Field>
           <Field label="Server"><Select value={server} onValue={(v) => go(`playground?server=${part(v)}`, true)} options={(servers.data ?? []).map((s) => s.name)} /></Field>
           <Field label="Tool"><Select value={name} onValue={(v) => go(`playground?server=${part(server)}&tool=${part(v)}`, true)} options={[['', tools.data?.length ? 'Choose a tool' : 'No tools are known yet'], ...(tools.data ?? []).map((t): [string, string] => [t.name, t.name]).sort()]} /></Field>
           {tool?.description ? <p class="muted says"><Text value={tool.description} /></p> : null}
@@ -136,9 +136,10 @@ function CallTool() {
         {error ? <Fault error={error} /> : null}
         {answer ? (
           <div class="stack">
+            {answer.trace ? <Explained answer={answer} /> : <>
             <div class="row"><Verdict verdict={answer.verdict} />{answer.rule ? <span class="muted"><Text value={answer.rule} /></span> : null}{answer.latency_us !== undefined ? <Badge>{duration(answer.latency_us)}</Badge> : null}{answer.call ? <a href={href(`activity?parent=${answer.call}&range=`)}>On record</a> : null}</div>
-            {answer.text ? <p class="says"><Text value={answer.text} /></p> : null}
-            {answer.error ? <Notice tone="deny"><Text value={answer.error} /></Notice> : null}
+            {answer.text ? <p class="says"><Text value={answer.text} /></p> : null}</>}
+            {!answer.error ? null : answer.approval_id ? <p class="says"><Text value={answer.error} /></p> : <Notice tone="deny"><Text value={answer.error} /></Notice>}
             {answer.approval_id ? <Notice tone="approve" action={<a class="button small" href={href(`approvals/${part(answer.approval_id)}`)}>Look</a>}>The call waits for a person.</Notice> : null}
             {answer.result ? <Content result={answer.result} /> : null}
           </div>

@@ -99,6 +99,7 @@ function RuleBuilder({ policy, tool, onEdit }: { policy: any; tool: Tool; onEdit
 
 function Board({ policy, tools, readOnly, onEdit, onMove, focus }: { policy: any; tools: Tool[]; readOnly: boolean; onEdit: (edits: Edit[]) => Promise<void>; onMove: (tool: string, to: Column, rate: string) => Promise<void>; focus: string | null }) {
   const [open, setOpen] = useState<string | null>(focus);
+  useEffect(() => { if (focus) setOpen(focus); }, [focus]);
   const [text, setText] = useState('');
   const [rates, setRates] = useState<Record<string, string>>({});
   const rows = tools.filter((t) => !text || t.name.toLowerCase().includes(text.toLowerCase())).sort((a, b) => a.name.localeCompare(b.name));
@@ -145,7 +146,7 @@ function TryCall({ text, tools, record }: { text: string; tools: Tool[]; record:
     <div class="form">
       <div class="row"><Field label="Tool"><><input class="input" list="try-tools" value={tool} onInput={(e) => setTool(e.currentTarget.value)} /><datalist id="try-tools">{tools.map((t) => <option key={t.name} value={t.name} />)}</datalist></></Field></div>
       <Field label="Arguments"><textarea class="input mono" rows={4} value={args} onInput={(e) => setArgs(e.currentTarget.value)} spellcheck={false} /></Field>
-      <Button onClick={run} disabled={!tool}>Ask this policy</Button>
+      <div class="row"><Button onClick={run} disabled={!tool}>Ask this policy</Button></div>
       {answer ? <Explained answer={answer} /> : null}
     </div>
   );
@@ -169,10 +170,12 @@ function History({ id, text, onRevert, readOnly }: { id: string; text: string; o
   const [open, setOpen] = useState<{ version: Version; text: string } | null>(null);
   const show = async (v: Version) => setOpen({ version: v, text: (await get<{ text: string }>(`policies/${part(id)}/history/${v.version}`)).text });
   const revert = async (v: Version) => { await post(`policies/${part(id)}/revert`, { version: v.version }); toast(`Version ${v.version} is in force again.`); setOpen(null); versions.reload(); onRevert(); };
-  if (!versions.data?.length) return <Empty title="No earlier version is kept">Every save from here or the command line keeps the one before it.</Empty>;
+  if (versions.error) return <Fault error={versions.error} retry={versions.reload} />;
+  if (!versions.data) return <p class="muted pad">Loading…</p>;
+  if (!versions.data.length) return <Empty title="No earlier version is kept">Every save from here or the command line keeps the one before it.</Empty>;
   return (
     <>
-      <Table label="Versions" rows={versions.data} keyOf={(v) => v.version} onRow={show} columns={[
+      <Table cards label="Versions" rows={versions.data} keyOf={(v) => v.version} onRow={show} columns={[
         { head: 'Version', cell: (v) => <>{v.version} {v.current ? <Badge tone="allow">in force</Badge> : null}</> },
         { head: 'Saved', cell: (v) => <Time at={v.at} /> },
         { head: 'By', cell: (v) => <Text value={v.by} /> },

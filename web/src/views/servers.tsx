@@ -1,12 +1,14 @@
 // The servers behind the gate: their state, tools and definitions; adding, changing, restarting and removing them.
 import { useState } from 'preact/hooks';
 import { ApiError, get, part, post, send, type LogLine, type PinDifference, type Policy, type Server, type Stop, type Survey, type Tool } from '../api';
-import { compact, count, plain } from '../format';
+import { compact, count, plain, tagName } from '../format';
 import { commandLine, readCommand, readPairs, readSnippet } from '../serverform';
 import { go, href, useData, useMay, usePlace } from '../state';
-import { Badge, Button, Check, Code, Copy, Dialog, Drawer, Empty, Fault, Field, Input, Notice, Pairs, Panel, RiskClass, Segmented, Select, State, Table, Text, Time, toast } from '../ui';
-import { StopDialog } from './stops';
+import { Badge, Button, Check, Code, Copy, Dialog, Drawer, Empty, Fault, Field, Input, Notice, Pairs, Panel, RiskClass, Segmented, Select, State, Table, Text, Time, toast, Words } from '../ui';
+import { isNew, StopDialog } from './stops';
 
+const TRANSPORTS: Record<string, string> = { stdio: 'command (stdio)', http: 'HTTP', builtin: 'built in' };
+const PINS: Record<string, string> = { accepted: 'accepted', held: 'held back', none: 'not pinned' };
 const about = (name: string) => (r: { server?: string; event?: string }) => r.server === name && !!r.event;
 
 function ToolDetail({ server, tool, onClose, onAccept }: { server: string; tool: Tool; onClose: () => void; onAccept?: () => Promise<void> }) {
@@ -19,8 +21,8 @@ function ToolDetail({ server, tool, onClose, onAccept }: { server: string; tool:
         {tool.held ? <Notice tone="approve" action={onAccept ? <Button small onClick={onAccept}>Accept</Button> : undefined}>Held back: <Text value={tool.held} />.</Notice> : null}
         {tool.poison ? <Notice tone="deny">Suspicious: <Text value={tool.poison} /></Notice> : null}
         {tool.description ? <p class="says"><Text value={tool.description} /></p> : null}
-        <Pairs rows={[['Tags', tool.tags.length ? tool.tags.join(', ') : undefined], ['Evidence', judged?.evidence.length ? <Text value={judged.evidence.join(', ')} /> : undefined],
-          ['Findings', tool.findings.length ? tool.findings.join(', ') : undefined], ['Pin', tool.pin], ['Tokens', tool.tokens ? `about ${tool.tokens}` : undefined], ['Fingerprint', <code class="hash">{tool.fingerprint}</code>]]} />
+        <Pairs rows={[['Tags', tool.tags.length ? tool.tags.map(tagName).join(', ') : undefined], ['Evidence', judged?.evidence.length ? <Text value={judged.evidence.join(', ')} /> : undefined],
+          ['Findings', tool.findings.length ? tool.findings.join(', ') : undefined], ['Pin', PINS[tool.pin]], ['Tokens', tool.tokens ? `about ${tool.tokens}` : undefined], ['Fingerprint', <code class="hash">{tool.fingerprint}</code>]]} />
         {tool.schema ? <><h3>Input schema</h3><Code value={tool.schema} /></> : null}
         <div class="row"><a class="button small" href={href(`policies?server=${part(server)}&tool=${part(tool.name)}`)}>Rules for it</a><a class="button small" href={href(`playground?server=${part(server)}&tool=${part(tool.name)}`)}>Try it</a><a class="button small" href={href(`activity?server=${part(server)}&tool=${part(tool.name)}`)}>Activity</a></div>
       </div>
@@ -120,7 +122,7 @@ function Changes({ name, onDone }: { name: string; onDone: () => void }) {
   const pins = useData<PinDifference[]>(`servers/${part(name)}/pins`, { when: (r) => r.event === 'lock' || r.event === 'pin' });
   const may = useMay('policy-manager');
   const accept = async (p?: PinDifference) => { const { tool, skill } = p ?? {}; await post(`servers/${part(name)}/pins`, { tool, skill }); toast(p ? `${plain(tool ?? skill ?? '')} is accepted.` : 'All of them are accepted.'); await pins.reload(); onDone(); };
-  if (pins.error) return <Empty title="Nothing to compare"><Text value={pins.error.message} /></Empty>;
+  if (pins.error) return <Empty title="Nothing to compare"><Words text={pins.error.message} /></Empty>;
   if (!pins.data) return <p class="muted pad">Loading…</p>;
   if (!pins.data.length) return <Empty title="Every tool is as it was accepted">Skills are compared when an agent asks for them.</Empty>;
   return (
@@ -133,18 +135,32 @@ function Changes({ name, onDone }: { name: string; onDone: () => void }) {
 }
 
 function Scan({ name }: { name: string }) {
+  const may = useMay('policy-manager');
   const survey = useData<Survey>(`servers/${part(name)}/survey`);
   const s = survey.data;
-  if (survey.error) return <Empty title="There is nothing to look at yet"><Text value={survey.error.message} /></Empty>;
+  if (survey.error) return <Silent name={name} />;
   if (!s) return <p class="muted pad">Loading…</p>;
   const bad = s.tools.filter((t) => t.findings.length);
   return (
     <div class="pad stack">
-      {s.poisoned ? <Notice tone="deny">{count(s.poisoned)} {s.poisoned === 1 ? 'definition carries' : 'definitions carry'} text that tries to instruct the model.</Notice> : <Notice tone="allow">No definition carries what only an attack needs.</Notice>}
+      {s.poisoned ? <Notice tone="deny">{count(s.poisoned)} {s.poisoned === 1 ? 'definition carries' : 'definitions carry'} text that tries to instruct the model.</Notice> : <Notice tone="allow">No poisoned definition was found.</Notice>}
       {bad.map((t) => <article class="card" key={t.tool}><header><strong class="tool"><Text value={t.tool} /></strong><RiskClass name={t.category} /></header><ul class="plain-list">{t.findings.map((f, i) => <li key={i}><Text value={typeof f === 'string' ? f : f.text ?? f.detector ?? JSON.stringify(f)} /></li>)}</ul></article>)}
       <p class="muted">{count(s.tools.length)} tools, about {compact(s.tokens)} tokens in a model's context.</p>
-      {s.starter ? <><div class="row"><h3>A policy to begin with</h3><div class="spacer" /><Copy text={s.starter} label="Copy the policy" /></div><pre class="code" tabIndex={0}><Text value={s.starter} /></pre></> : null}
+      {s.starter ? <><div class="row"><h3>A policy to begin with</h3><div class="spacer" /><Copy text={s.starter} label="Copy the policy" />{may ? <Button small tone="primary" title="Opens it in the policy editor; nothing is in force before you save it there" onClick={() => { sessionStorage.setItem('draft', s.starter!); go(`policies?server=${part(name)}&draft=1`); }}>Use as draft</Button> : null}</div><pre class="code" tabIndex={0}><Text value={s.starter} /></pre></> : null}
     </div>
+  );
+}
+
+// A server that gave no tools: what it wrote says more than its silence.
+function Silent({ name }: { name: string }) {
+  const may = useMay('policy-manager');
+  const lines = useData<LogLine[]>(may ? `servers/${part(name)}/log` : null, { every: 2000 });
+  const last = lines.data?.slice(-8) ?? [];
+  return (
+    <>
+      <Empty title="It gave no tools">{last.length ? 'The gate started it and asked. These are the last lines that it wrote:' : 'The gate asked it, and no list of tools came back. Check its command or URL, then restart it.'}</Empty>
+      {last.length ? <pre class="code log" tabIndex={0} aria-label="Its last lines">{last.map((l, i) => <div key={i}><Text value={l.text} /></div>)}</pre> : null}
+    </>
   );
 }
 
@@ -166,7 +182,7 @@ function Actions({ s, onChange }: { s: Server; onChange: () => void }) {
   const remove = async () => { await send('DELETE', `servers/${part(s.name)}`); toast(`${s.name} is removed.`); go('servers'); };
   return (
     <>
-      {own ? <Button small tone="primary" onClick={trust}>{own.reason?.startsWith('new server') ? 'Trust it' : 'Resume calls'}</Button> : s.state === 'disabled' ? null : <Button small onClick={() => setOpen('stop')}>Stop calls…</Button>}
+      {own ? <Button small tone="primary" onClick={trust}>{isNew(own) ? 'Trust it' : 'Resume calls'}</Button> : s.state === 'disabled' ? null : <Button small onClick={() => setOpen('stop')}>Stop calls…</Button>}
       {s.transport !== 'builtin' ? (
         <>
           {s.state === 'disabled' ? null : <Button small onClick={async () => { await post(`servers/${part(s.name)}/restart`); toast('Restarted: the next call starts it anew.'); onChange(); }}>Restart</Button>}
@@ -187,6 +203,9 @@ function One({ name }: { name: string }) {
   const server = useData<Server>(`servers/${part(name)}`, { every: 5000, when: about(name) });
   const all = useData<Server[]>(server.error ? 'servers' : null);
   const s = server.error instanceof ApiError && server.error.status === 404 ? all.data?.find((x) => x.name === name) : server.data;
+  const admin = useMay();
+  const settings = useData<{ command?: string; args?: string[]; url?: string }>(admin && s && s.transport !== 'builtin' ? `servers/${part(name)}/settings` : null, { when: about(name) });
+  const target = settings.data?.url ?? commandLine(settings.data?.command, settings.data?.args);
   const tools = useData<Tool[]>(s && s.state !== 'disabled' ? `servers/${part(name)}/tools` : null, { every: 15_000, when: about(name) });
   const may = useMay('policy-manager');
   const [text, setText] = useState('');
@@ -204,24 +223,27 @@ function One({ name }: { name: string }) {
         {s?.fault ? <Notice tone="deny"><Text value={s.fault} /></Notice> : null}
         {s?.login === 'expired' || (s?.fault && /401|OAuth|log ?in/i.test(s.fault)) ? <Notice tone="approve">The gate has to log in there: <code>sallyport login {s.name}</code></Notice> : null}
         {s ? (
-          <Panel title={<><Text value={s.name} /> <State name={s.state} />{s.stopped ? <Badge tone="deny">stopped</Badge> : null}</>} actions={<div class="row tight"><Actions s={s} onChange={reload} /></div>}>
-            <Pairs rows={[
-              ['Transport', s.transport], ['Protocol', s.era], ['Sessions', s.links], ['Connections', s.transport === 'http' ? s.connections : undefined], ['Restarts', s.restarts],
+          <Panel title={<><Text value={s.name} /> <State name={s.state} />{s.stopped ? <Badge tone="approve">calls stopped</Badge> : null}</>} actions={<div class="row tight"><Actions s={s} onChange={reload} /></div>}>
+            <div class="stack tight">
+            {target ? <Pairs rows={[[settings.data?.url ? 'URL' : 'Command', <code><Text value={target} /></code>]]} /> : null}
+            <Pairs wide rows={[
+              ['Transport', TRANSPORTS[s.transport]], ['Protocol', s.era ?? 'not asked yet'], ['Sessions', s.links], ['Connections', s.transport === 'http' ? s.connections : undefined], ['Restarts', s.restarts],
               ['OAuth', s.login ? s.login.replace('_', ' ') : undefined],
               ['Policy', s.policy ? <a href={href(`policies?server=${part(name)}`)}><Text value={s.policy} /></a> : 'the default'],
             ]} />
+            </div>
           </Panel>
-        ) : null}
+        ) : server.error ? null : <p class="muted">Loading…</p>}
         <Panel title={<Segmented label="About this server" value={tab} onValue={(v) => go(`servers/${part(name)}?tab=${v}`, true)} options={tabs} />} flush actions={tab === 'tools' ? <Input aria-label="Find a tool" placeholder="Find a tool" value={text} onValue={setText} /> : undefined}>
           {tab === 'changes' ? <Changes name={name} onDone={reload} /> : tab === 'scan' ? (tools.data ? <Scan name={name} key={tools.data.length} /> : <p class="muted pad">The server is asked for its tools…</p>) : tab === 'log' ? <Log name={name} />
-            : rows.length ? <Table label="Tools" rows={rows} keyOf={(t) => t.name} selected={picked} onRow={(t) => go(`servers/${part(name)}?tool=${part(t.name)}`, true)} columns={[
-              { head: 'Tool', cell: (t) => <><strong><Text value={t.name} /></strong>{t.description ? <div class="muted clip"><Text value={t.description} /></div> : null}</> },
+            : rows.length ? <Table cards label="Tools" rows={rows} keyOf={(t) => t.name} selected={picked} onRow={(t) => go(`servers/${part(name)}?tool=${part(t.name)}`, true)} columns={[
+              { head: 'Tool', class: 'grow', cell: (t) => <><strong><Text value={t.name} /></strong>{t.description ? <div class="muted clip"><Text value={t.description} /></div> : null}</> },
               { head: 'Class', cell: (t) => <RiskClass name={t.category} /> },
               { head: 'Severity', hide: 'phone', cell: (t) => t.severity },
-              { head: 'Tags', hide: 'phone', cell: (t) => <span class="row tight">{t.tags.map((x) => <Badge key={x}>{x}</Badge>)}</span> },
-              { head: 'Tokens', class: 'number', hide: 'phone', cell: (t) => (t.tokens ? compact(t.tokens) : '') },
-              { head: 'Pin', cell: (t) => (t.held ? <Badge tone="approve">held</Badge> : t.poison ? <Badge tone="deny">poison</Badge> : <span class="muted">{t.pin}</span>) },
-            ]} /> : <Empty title={tools.data?.length ? 'No tool has this name' : s?.state === 'disabled' ? 'It is disabled' : tools.loading ? 'The server is asked for its tools…' : 'Its tools are not known yet'}>{tools.data && !tools.data.length ? 'The server was asked for them and gave none.' : null}</Empty>}
+              { head: 'Tags', hide: 'phone', cell: (t) => <span class="row tight">{t.tags.map((x) => <Badge key={x} title={x}>{tagName(x)}</Badge>)}</span> },
+              { head: 'Tokens', class: 'number', hide: 'phone', cell: (t) => (t.tokens ? count(t.tokens) : '') },
+              { head: 'Pin', cell: (t) => (t.held ? <Badge tone="approve">held</Badge> : t.poison ? <Badge tone="deny">poison</Badge> : <span class="muted">{PINS[t.pin]}</span>) },
+            ]} /> : tools.data?.length ? <Empty title="No tool has this name" /> : s?.state === 'disabled' ? <Empty title="It is disabled">Enable it to see and call its tools.</Empty> : tools.data && s ? <Silent name={name} /> : tools.error ? <Fault error={tools.error} retry={tools.reload} /> : <p class="muted pad">The server is asked for its tools…</p>}
         </Panel>
       </div>
       {tool ? <ToolDetail server={name} tool={tool} onClose={() => go(`servers/${part(name)}`, true)} onAccept={may ? async () => { await post(`servers/${part(name)}/pins`, { tool: tool.name }); toast('Accepted.'); reload(); } : undefined} /> : null}
@@ -234,25 +256,26 @@ export function Servers() {
   const admin = useMay();
   const [adding, setAdding] = useState(false);
   const servers = useData<Server[]>(path[1] ? null : 'servers', { every: 5000 });
+  const stops = useData<Stop[]>(path[1] ? null : 'stops', { when: (r) => r.event === 'stopped' || r.event === 'resumed' });
+  const fresh = (s: Server) => !!stops.data?.some((x) => isNew(x) && x.name === s.name);
   if (path[1]) return <One key={path[1]} name={path[1]} />;
   return (
     <div class="stack">
       {servers.error ? <Fault error={servers.error} retry={servers.reload} /> : null}
       {admin ? <div class="toolbar"><div class="spacer" /><Button tone="primary" onClick={() => setAdding(true)}>Add a server…</Button></div> : null}
       <Panel flush>
-        {servers.data?.length ? <Table label="Servers" rows={servers.data} keyOf={(s) => s.name} onRow={(s) => go(`servers/${part(s.name)}`)} columns={[
+        {servers.data?.length ? <Table cards label="Servers" rows={servers.data} keyOf={(s) => s.name} onRow={(s) => go(`servers/${part(s.name)}`)} columns={[
           { head: 'Server', cell: (s) => <strong><Text value={s.name} /></strong> },
-          { head: 'State', cell: (s) => <><State name={s.state} />{s.stopped ? <> <Badge tone="deny">stopped</Badge></> : null}</> },
-          { head: 'Transport', hide: 'phone', cell: (s) => s.transport },
-          { head: 'Protocol', hide: 'phone', cell: (s) => s.era ?? '' },
+          { head: 'State', cell: (s) => <><State name={s.state} />{s.stopped ? <> <Badge tone={fresh(s) ? 'approve' : 'deny'}>{fresh(s) ? 'not trusted yet' : 'stopped'}</Badge></> : null}{s.fault ? <div class="deny-text small clip" title={s.fault}><Text value={s.fault} /></div> : null}</> },
+          { head: 'Transport', hide: 'phone', cell: (s) => TRANSPORTS[s.transport] },
+          { head: 'Protocol', hide: 'phone', cell: (s) => s.era ?? <span class="muted">–</span> },
           { head: 'Tools', class: 'number', cell: (s) => (s.tools_known ? s.tools : '–') },
-          { head: 'Held', class: 'number', cell: (s) => (s.held ? <Badge tone="approve">{s.held}</Badge> : s.poisoned ? <Badge tone="deny">{s.poisoned}</Badge> : '') },
+          { head: 'Definitions', cell: (s) => (s.held || s.poisoned ? <span class="row tight">{s.held ? <Badge tone="approve" title="Changed since they were accepted; agents cannot use them">{s.held} held</Badge> : null}{s.poisoned ? <Badge tone="deny" title="They try to instruct the model">{s.poisoned} poisoned</Badge> : null}</span> : <span class="muted">{s.tools_known ? 'no findings' : '–'}</span>) },
           { head: 'Sessions', class: 'number', cell: (s) => s.links },
           { head: 'Restarts', class: 'number', hide: 'phone', cell: (s) => s.restarts ?? '' },
-          { head: 'Policy', hide: 'phone', cell: (s) => <Text value={s.policy ?? 'default'} /> },
+          { head: 'Policy', hide: 'phone', cell: (s) => (s.policy ? <Text value={s.policy} /> : <span class="muted">the default</span>) },
         ]} /> : servers.data ? <Empty title="No servers yet" action={admin ? <Button onClick={() => setAdding(true)}>Add a server…</Button> : undefined}>Name one under <code>servers:</code> in sallyport.yaml; the gate reads the file again when it changes.</Empty> : <p class="muted pad">Loading…</p>}
       </Panel>
-      {servers.data?.some((s) => s.fault) ? servers.data.filter((s) => s.fault).map((s) => <Notice key={s.name} tone="deny"><strong><Text value={s.name} /></strong>: <Text value={s.fault} /></Notice>) : null}
       {adding ? <AddServer onClose={() => { setAdding(false); servers.reload(); }} /> : null}
     </div>
   );

@@ -5,18 +5,32 @@ import { useData, useMay, href } from '../state';
 import { Badge, Button, Check, Dialog, Empty, Fault, Field, Input, Panel, Select, Table, Text, Time, toast } from '../ui';
 
 const about = (s: Stop) => (s.scope === 'all' ? 'everything' : `${s.scope} ${s.name}`);
+// A server that was added and not trusted yet is stopped by the gate itself.
+export const isNew = (s: Stop) => s.scope === 'server' && !!s.reason?.startsWith('new server');
 const stopped = (r: { event?: string }) => r.event === 'stopped' || r.event === 'resumed';
 
 export function StopBanner() {
   const { data } = useData<Stop[]>('stops', { every: 15_000, when: stopped });
   if (!data?.length) return null;
   const all = data.find((s) => s.scope === 'all');
+  const stops = data.filter((s) => !isNew(s)), fresh = data.filter(isNew);
+  const first = all ?? stops[0];
   return (
-    <div class="stop-banner" role="alert">
-      <strong>{all ? 'Everything is stopped.' : `Stopped: ${data.map(about).join(', ')}.`}</strong>
-      <span><Text value={(all ?? data[0]).reason ?? ''} /> <span class="by">by <Text value={(all ?? data[0]).by} />, <Time at={(all ?? data[0]).at} relative /></span></span>
-      <a class="button small" href={href('stops')}>Kill switch</a>
-    </div>
+    <>
+      {first ? (
+        <div class="stop-banner" role="alert">
+          <strong>{all ? 'Everything is stopped.' : <>Stopped: <Text value={stops.map(about).join(', ')} />.</>}</strong>
+          <span>{first.reason ? <>“<Text value={first.reason} />” </> : null}<span class="by">by <Text value={first.by} />, <Time at={first.at} relative /></span></span>
+          <a class="button small" href={href('stops')}>Kill switch</a>
+        </div>
+      ) : null}
+      {fresh.length && !all ? (
+        <div class="stop-banner approve" role="status">
+          <span>{fresh.length === 1 ? <>The server <strong><Text value={fresh[0].name} /></strong> is new. Agents cannot call it before somebody trusts it.</> : <>New servers that nobody has trusted yet: <strong><Text value={fresh.map((s) => s.name).join(', ')} /></strong></>}</span>
+          <a class="button small" href={href(fresh.length === 1 ? `servers/${part(fresh[0].name!)}?tab=scan` : 'servers')}>Review</a>
+        </div>
+      ) : null}
+    </>
   );
 }
 
@@ -58,20 +72,20 @@ export function Stops() {
         </div>
       </Panel>
       <div class="columns">
-        <Panel title="Stop one server"><div class="row">
+        <Panel title="Stop one server"><div class="killswitch one">
           <Select label="Server" value={server} onValue={setServer} options={[['', 'Choose a server'], ...(servers.data ?? []).map((s): [string, string] => [s.name, s.name])]} />
           <Button tone="danger" disabled={!server || !admin} onClick={() => ask({ scope: 'server', name: server })}>Stop…</Button></div>
         </Panel>
-        <Panel title="Stop one grant"><div class="row">
+        <Panel title="Stop one grant"><div class="killswitch one">
           <Select label="Grant" value={grant} onValue={setGrant} options={[['', admin ? 'Choose a grant' : 'Needs the role admin'], ...(grants.data ?? []).filter((g) => g.state === 'active').map((g): [string, string] => [g.name, g.label || g.name])]} />
           <Button tone="danger" disabled={!grant || !admin} onClick={() => ask({ scope: 'grant', name: grant })}>Stop…</Button></div>
         </Panel>
       </div>
       <Panel title="In force" flush>
         {stops.data?.length ? (
-          <Table label="Stops in force" rows={stops.data} keyOf={(s) => s.id} columns={[
+          <Table cards label="Stops in force" rows={stops.data} keyOf={(s) => s.id} columns={[
             { head: 'What', cell: (s) => <strong><Text value={about(s)} /></strong> },
-            { head: 'Why', cell: (s) => <Text value={s.reason ?? ''} /> },
+            { head: 'Why', cell: (s) => (s.reason ? <Text value={s.reason} /> : <span class="muted">no reason given</span>) },
             { head: 'By', cell: (s) => <Text value={s.by} /> },
             { head: 'Since', cell: (s) => <Time at={s.at} relative /> },
             { head: '', class: 'end', cell: (s) => <Button small tone="primary" disabled={!admin} onClick={() => resume(s)}>Resume</Button> },
