@@ -40,13 +40,24 @@ static bool is_weak(const struct risk_word *w) {
     return w && (w->kind == WORD_WEAK || w->kind == WORD_BROAD);
 }
 
+/* What a name of one word is done to stands in the first sentence: "Run a tool with validation" runs a tool.
+ */
+static uint32_t told_object(const struct risk_facts *f) {
+    uint32_t object = 0;
+    for (size_t i = 0; i < f->sentence_end && !slice_is(f->prose[i].text, "with"); i++) {
+        const struct risk_word *noun = risk_word_find(f->prose[i].text);
+        object |= noun ? noun->nouns : 0;
+    }
+    return object;
+}
+
 static struct opinion opine_name(const struct risk_facts *f, size_t at, bool leads) {
     const struct risk_word *w = f->words[at];
     uint32_t object = 0; /* its own noun bits do not describe its object */
     for (size_t i = 0; i < f->count; i++)
         object |= i != at && f->words[i] ? f->words[i]->nouns : 0;
     if (f->count == 1)
-        object = f->first_nouns;
+        object = told_object(f);
     enum risk_class cls = risk_verb_class(f, w, object);
     bool gesture = w->rule == WORD_UI && cls == RISK_EXECUTE;
     bool engine = w->nouns & NOUN_ENGINE && at + 1 == f->count;
@@ -111,6 +122,15 @@ static bool verb_follows(const struct risk_facts *f, size_t lead) {
            strlen(last->text) == f->tokens[f->count - 1].len;
 }
 
+/* "run_complete", "build_cancel", "test_create": a deed that names the thing, then what is done to it. The
+ * description must open with a verb of the same class. */
+static bool deed_is_thing(const struct risk_facts *f, size_t lead, const struct risk_word *opening) {
+    const struct risk_word *last = f->words[f->count - 1];
+    return f->count == lead + 2 && f->words[lead] && f->words[lead]->nouns & NOUN_DEED && last &&
+           (is_verb(last) || is_weak(last)) && is_verb(opening) && last->cls == opening->cls &&
+           last->cls != f->words[lead]->cls;
+}
+
 /* "is_available", "can_edit": the name is a question. */
 static bool asks(struct slice word) {
     return slice_is(word, "is") || slice_is(word, "can") || slice_is(word, "has") || slice_is(word, "does");
@@ -127,6 +147,26 @@ static bool ends_as_looker(const struct risk_facts *f) {
     return false;
 }
 
+/* "invoice_issue_preview": nothing is done yet. */
+static bool ends_as_preview(const struct risk_facts *f, size_t lead) {
+    return f->count > lead + 1 && !is_verb(f->words[lead]) && slice_is(f->tokens[f->count - 1], "preview");
+}
+
+/* "docx-to-markdown", "text_to_image" */
+static bool turns_into(const struct risk_facts *f, size_t lead) {
+    for (size_t i = lead + 1; i + 1 < f->count; i++)
+        if (slice_is(f->tokens[i], "to"))
+            return true;
+    return false;
+}
+
+static struct opinion convert_opinion(const struct risk_facts *f) {
+    const struct risk_word *last = f->words[f->count - 1];
+    bool media = last && last->nouns & NOUN_MEDIA;
+    const struct risk_word *verb = risk_word_find(media ? SLICE("generate") : SLICE("convert"));
+    return (struct opinion){verb, risk_verb_class(f, verb, f->name_nouns), false, true, false};
+}
+
 /* `opening` is the verb of the description: of several verbs inside a name, the one it repeats is meant. */
 static struct opinion name_opinion(const struct risk_facts *f, const struct risk_word *opening) {
     size_t lead = 0;
@@ -136,10 +176,12 @@ static struct opinion name_opinion(const struct risk_facts *f, const struct risk
         return (struct opinion){0};
     if (asks(f->tokens[0]))
         return (struct opinion){risk_word_find(SLICE("check")), RISK_READ, true, true, false};
-    if (ends_as_looker(f))
+    if (ends_as_looker(f) || ends_as_preview(f, lead))
         return (struct opinion){risk_word_find(SLICE("read")), RISK_READ, true, true, false};
     if (names_a_state(f, lead))
         return (struct opinion){f->words[f->count - 1], RISK_READ, false, true, false};
+    if (deed_is_thing(f, lead, opening))
+        return opine_name(f, f->count - 1, false);
     if (is_verb(f->words[lead]))
         return verb_follows(f, lead) ? opine_name(f, f->count - 1, false)
                                      : with_second_verb(f, lead, opine_name(f, lead, true));
@@ -153,6 +195,8 @@ static struct opinion name_opinion(const struct risk_facts *f, const struct risk
     for (size_t i = lead + 1; i < f->count; i++)
         if (is_verb(f->words[i]))
             return opine_name(f, i, false);
+    if (!is_weak(f->words[lead]) && turns_into(f, lead))
+        return convert_opinion(f);
     if (is_weak(f->words[lead]))
         return opine_name(f, lead, true);
     for (size_t i = f->count; i-- > lead;)
@@ -195,7 +239,7 @@ static size_t opening_verb(const struct risk_facts *f, size_t from, size_t to) {
         }
         bool heads_list =
             w && w->kind == WORD_BROAD && i + 1 < to && f->prose[i + 1].brk == RISK_BREAK_CLAUSE;
-        if (is_verb(w) || (is_weak(w) && (!lost || after_to)) || heads_list)
+        if (!f->prose[i].joined && (is_verb(w) || (is_weak(w) && (!lost || after_to)) || heads_list))
             return i; /* the last: "Dataset ops: list/get/delete" */
         size_t n = f->prose[i].text.len;
         if (n > 4 && slice_ends(f->prose[i].text, SLICE("ly")))
@@ -246,11 +290,11 @@ static size_t find_opening(const struct risk_facts *f) {
     }
     for (size_t i = 0; i < f->sentence_end;
          i++) /* "Interactive browser automation"; not "impressions, clicks" */
-        if (is_verb(f->prose_words[i]) && !is_thing(f, i) &&
+        if (is_verb(f->prose_words[i]) && !f->prose[i].joined && !is_thing(f, i) &&
             !(f->prose_forms[i] == 's' && f->prose_words[i]->nouns & NOUN_GESTURE))
             return i;
     for (size_t i = 0; i < f->sentence_end; i++)
-        if (is_weak(f->prose_words[i]) && !slice_is(f->prose[i].text, "step"))
+        if (is_weak(f->prose_words[i]) && !f->prose[i].joined && !slice_is(f->prose[i].text, "step"))
             return i;
     return SIZE_MAX;
 }
@@ -310,6 +354,8 @@ static struct opinion prose_opinion(const struct risk_facts *f, size_t at, const
     size_t count = beside(f, at, others);
     for (size_t i = 0; i < count; i++) {
         struct opinion other = opine_prose(f, others[i]);
+        if (best.verb->rule == WORD_RUN && f->params & RISK_PARAM_SQL)
+            break; /* "Execute an INSERT, UPDATE or DELETE query": raw statements, of any kind */
         if (other.cls == RISK_DESTRUCTIVE && minor_removal(f, name, other.verb))
             other.cls = RISK_WRITE;
         if (other.cls > best.cls || best.cls == RISK_NONE)
@@ -420,6 +466,17 @@ static bool lists_deletion(const struct risk_facts *f) {
     return false;
 }
 
+/* reinstall_server: "WARNING: this destroys all data" */
+static bool warns_of_loss(const struct risk_facts *f) {
+    static const char *const phrases[] = {"destroys all", "destroys data",       "all data will be lost",
+                                          "erases all",   "permanently delete",  "permanently remove",
+                                          "wipes all",    "irreversibly delete", NULL};
+    for (const char *const *p = phrases; *p; p++)
+        if (risk_contains(f->lower, *p))
+            return true;
+    return false;
+}
+
 static bool is_broad(const struct opinion *n, const struct opinion *p) {
     return (n->verb && n->verb->kind == WORD_BROAD) || (p->verb && p->verb->kind == WORD_BROAD);
 }
@@ -432,6 +489,19 @@ static bool reads_about(const struct risk_facts *f) {
     for (const char *const *noun = nouns; f->count && *noun; noun++)
         if (slice_is(f->tokens[f->count - 1], *noun))
             return true;
+    return false;
+}
+
+/* "Crawls a site. Stores its pages in a local database." A later sentence says that something is kept. */
+static bool keeps_something(const struct risk_facts *f) {
+    static const char *const words[] = {"stores", "saves", "persists", "writes", NULL};
+    size_t from = f->sentence_end;
+    for (int i = 1; i < SENTENCES_MAX && from < f->prose_count; i++) {
+        for (const char *const *w = words; *w; w++)
+            if (slice_is(f->prose[from].text, *w))
+                return true;
+        from = sentence_from(f, from + 1);
+    }
     return false;
 }
 
@@ -450,10 +520,14 @@ static void consider_parameters(const struct risk_facts *f, const struct opinion
     }
     if (!n->strong && d->cls > RISK_READ && lists_deletion(f))
         raise_class(d, r, RISK_DESTRUCTIVE, "description", SLICE("delete"));
+    if (d->cls > RISK_READ && d->cls != RISK_FINANCIAL && warns_of_loss(f))
+        raise_class(d, r, RISK_DESTRUCTIVE, "description", SLICE("data is lost"));
     /* "Manage crawlers", and the operations stand only in the text */
     if (f->op_free && d->cls != RISK_READ && is_broad(n, p) &&
         (risk_contains(f->lower, "delete") || risk_contains(f->op_free_text, "delete")))
         raise_class(d, r, RISK_DESTRUCTIVE, "description", SLICE("delete"));
+    if (d->cls == RISK_READ && keeps_something(f))
+        raise_class(d, r, RISK_WRITE, "description", SLICE("store"));
     if (f->params & RISK_PARAM_OUTPUT && d->cls == RISK_READ)
         raise_class(d, r, RISK_WRITE, "parameter", SLICE("output file"));
     bool weak = d->cls == RISK_NONE || (!n->strong && !p->strong); /* a noun with a `command` is a shell */
@@ -480,10 +554,14 @@ static void consider_hints(const struct risk_facts *f, struct decision *d, struc
 static void consider_foreign(const struct risk_facts *f, const struct opinion *n, struct decision *d,
                              struct risk_report *r) {
     struct slice word;
-    enum risk_class cls = risk_foreign_class(f->lower, &word);
-    if (cls == RISK_NONE)
+    bool opens;
+    enum risk_class cls = risk_foreign_class(f->lower, &word, &opens);
+    if (cls == RISK_NONE || (n->strong && !(opens && cls >= RISK_DESTRUCTIVE)))
         return;
-    *d = (struct decision){n->verb && n->cls > cls ? n->cls : cls, 60};
+    if (n->verb && n->cls == RISK_READ && !opens) /* overview: "... el total a pagar": only mentioned */
+        cls = RISK_READ;
+    bool named = n->verb && n->verb->kind != WORD_BROAD && n->cls > cls;
+    *d = (struct decision){named ? n->cls : cls, 60};
     say(r, "description", word);
 }
 
@@ -532,8 +610,17 @@ static bool names_data(const struct risk_facts *f) {
     return false;
 }
 
+/* "movie_credits", "company_orders", without a verb anywhere: what the tool answers with. Not when it takes
+ * something to keep. */
+static bool names_things(const struct risk_facts *f) {
+    struct slice last = f->count ? f->tokens[f->count - 1] : (struct slice){0};
+    return last.len > 3 && slice_ends(last, SLICE("s")) && !slice_ends(last, SLICE("ss")) &&
+           !(f->params & (RISK_PARAM_CONTENT | RISK_PARAM_OUTPUT | RISK_PARAM_CODE | RISK_PARAM_COMMAND));
+}
+
 static void decide(const struct risk_facts *f, struct risk_report *r) {
-    size_t at = find_opening(f);
+    bool foreign = risk_foreign_text(f->lower);
+    size_t at = foreign ? SIZE_MAX : find_opening(f);
     struct opinion n = name_opinion(f, at == SIZE_MAX ? NULL : f->prose_words[at]);
     struct opinion p = prose_opinion(f, at, &n);
     if (n.verb)
@@ -552,11 +639,15 @@ static void decide(const struct risk_facts *f, struct risk_report *r) {
         d = (struct decision){routed_class(f), 50};
         say(r, "parameter", SLICE("command"));
     }
-    if (d.cls == RISK_NONE || (!n.strong && !p.strong))
+    if (foreign || d.cls == RISK_NONE || (!n.strong && !p.strong))
         consider_foreign(f, &n, &d, r);
     if (!n.verb && p.verb && p.verb->rule == WORD_CREATE && f->name_nouns & NOUN_MEDIA)
         raise_class(&d, r, RISK_EXECUTE, "object", SLICE("media"));
     consider_parameters(f, &n, &p, &d, r);
+    if (d.cls == RISK_NONE && names_things(f)) {
+        d = (struct decision){RISK_READ, 50};
+        say(r, "name", f->tokens[f->count - 1]);
+    }
     if (d.cls == RISK_NONE) {
         d = (struct decision){RISK_WRITE, 20};
         say(r, "unknown", SLICE("no evidence, needs review"));

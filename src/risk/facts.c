@@ -59,6 +59,8 @@ static void gather_prose(struct risk_facts *f, struct slice text, struct arena *
     f->sentence_end = f->prose_count;
     for (size_t i = 0; i < f->prose_count; i++) {
         f->prose_words[i] = risk_word_find_form(f->prose[i].text, &f->prose_forms[i]);
+        if (i && slice_is(f->prose[i].text, "del"))
+            f->prose_words[i] = NULL; /* Spanish, not a command */
         if (i > 2 && f->prose[i].brk == RISK_BREAK_SENTENCE && f->sentence_end == f->prose_count)
             f->sentence_end = i;
         const struct risk_word *noun = risk_word_find(f->prose[i].text);
@@ -136,6 +138,8 @@ static void gather_enum(struct risk_facts *f, const struct tape *t, uint32_t val
         if (!w || (w->kind != WORD_VERB && w->kind != WORD_BROAD))
             continue;
         verbs++;
+        if (w->rule == WORD_RUN && f->read_only_said)
+            continue; /* "runQuery", of a tool that only reads */
         if (w->cls > worst) {
             worst = w->cls;
             worst_text = tokens[0];
@@ -178,6 +182,9 @@ static void gather_property(struct risk_facts *f, const struct tape *t, uint32_t
     f->params |= bit;
     if (bit & (RISK_PARAM_CODE | RISK_PARAM_COMMAND | RISK_PARAM_SQL) && !f->freeform.len)
         f->freeform = tape_text(t, key, a);
+    static const char *const kept[] = {"content", "body", "message", "value", "text", "data", "title", NULL};
+    if (in_words(last, kept))
+        f->params |= RISK_PARAM_CONTENT;
     if (slice_is(last, "id") || slice_is(last, "iid"))
         f->params |= RISK_PARAM_ID;
     if (count > 1 && slice_is(tokens[0], "sql"))
@@ -267,6 +274,9 @@ static bool only_about_money(const struct risk_facts *f, struct slice word) {
  * ("payment method", "invoice template"). */
 static bool names_money(const struct risk_facts *f) {
     uint32_t wanted = NOUN_MONEY | (f->ctx->till ? NOUN_TRADE : 0);
+    const struct risk_word *last = f->count ? f->words[f->count - 1] : NULL;
+    if (last && last->nouns & (NOUN_MINOR | NOUN_STATE) && !(last->nouns & wanted))
+        return false; /* order_comment, payment_link_tags */
     for (size_t i = 0; i < f->count; i++) {
         if (!f->words[i] || !(f->words[i]->nouns & wanted))
             continue;
@@ -289,12 +299,12 @@ void risk_facts_gather(struct risk_facts *f, const struct risk_toolset *ctx, con
     if (!prose.len)
         prose = member_text(t, tool, "title", a);
     gather_prose(f, prose, a);
-    gather_params(f, t, tool, a);
-    gather_required(f, t, tool, a);
-    gather_hints(f, t, tool);
     f->read_only_said = said_read_only(f->lower);
     for (size_t i = 0; i < f->count; i++) /* run_select_query */
         f->read_only_said |= slice_is(f->tokens[i], "select") || slice_is(f->tokens[i], "readonly");
+    gather_params(f, t, tool, a);
+    gather_required(f, t, tool, a);
+    gather_hints(f, t, tool);
     f->ui = ctx->browser || (f->name_nouns | f->first_nouns) & NOUN_UI;
     f->money = names_money(f);
 }

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 
 #define LOOK_BYTES_MAX 240 /* of a description: its first sentence or two */
+#define OPENS_BYTES_MAX 24 /* in front of a word that opens it */
 
 /* Stems, so that inflected forms are found too. */
 static const struct {
@@ -32,6 +33,16 @@ static const struct {
     {"推荐", RISK_READ},
     {"天气", RISK_READ},
     {"路线", RISK_READ},
+    {"提取", RISK_READ},
+    {"识别", RISK_READ},
+    {"统计", RISK_READ},
+    {"验证", RISK_READ},
+    {"列表", RISK_READ},
+    {"诊断", RISK_READ},
+    {"截图", RISK_READ},
+    {"指导", RISK_READ},
+    {"对比", RISK_READ},
+    {"预览", RISK_READ},
     {"创建", RISK_WRITE},
     {"新建", RISK_WRITE},
     {"添加", RISK_WRITE},
@@ -48,6 +59,13 @@ static const struct {
     {"发布", RISK_WRITE},
     {"登录", RISK_WRITE},
     {"插入", RISK_WRITE},
+    {"新增", RISK_WRITE},
+    {"提交", RISK_WRITE},
+    {"取消", RISK_WRITE},
+    {"回复", RISK_WRITE},
+    {"评论", RISK_WRITE},
+    {"同步", RISK_WRITE},
+    {"绑定", RISK_WRITE},
     {"执行", RISK_EXECUTE},
     {"运行", RISK_EXECUTE},
     {"部署", RISK_EXECUTE},
@@ -55,6 +73,8 @@ static const struct {
     {"停止", RISK_EXECUTE},
     {"重启", RISK_EXECUTE},
     {"调用", RISK_EXECUTE},
+    {"触发", RISK_EXECUTE},
+    {"导航", RISK_EXECUTE},
     {"点击", RISK_EXECUTE},
     {"删除", RISK_DESTRUCTIVE},
     {"移除", RISK_DESTRUCTIVE},
@@ -74,6 +94,9 @@ static const struct {
     {"一覧", RISK_READ},
     {"表示", RISK_READ},
     {"読み", RISK_READ},
+    {"確認", RISK_READ},
+    {"設定", RISK_WRITE},
+    {"登録", RISK_WRITE},
     {"作成", RISK_WRITE},
     {"追加", RISK_WRITE},
     {"送信", RISK_WRITE},
@@ -89,6 +112,12 @@ static const struct {
     {"검색", RISK_READ},
     {"가져", RISK_READ},
     {"목록", RISK_READ},
+    {"확인", RISK_READ},
+    {"분석", RISK_READ},
+    {"계산", RISK_READ},
+    {"등록", RISK_WRITE},
+    {"변경", RISK_WRITE},
+    {"설정", RISK_WRITE},
     {"생성", RISK_WRITE},
     {"추가", RISK_WRITE},
     {"수정", RISK_WRITE},
@@ -104,6 +133,18 @@ static const struct {
     {"Получ", RISK_READ},
     {"поиск", RISK_READ},
     {"Поиск", RISK_READ},
+    {"список", RISK_READ},
+    {"Список", RISK_READ},
+    {"показ", RISK_READ},
+    {"Показ", RISK_READ},
+    {"найти", RISK_READ},
+    {"Найти", RISK_READ},
+    {"провер", RISK_READ},
+    {"Провер", RISK_READ},
+    {"добав", RISK_WRITE},
+    {"Добав", RISK_WRITE},
+    {"измен", RISK_WRITE},
+    {"Измен", RISK_WRITE},
     {"созда", RISK_WRITE},
     {"Созда", RISK_WRITE},
     {"обнов", RISK_WRITE},
@@ -137,6 +178,33 @@ static const struct {
     {"anzeigen", RISK_READ},
     {"auflisten", RISK_READ},
     {"liest ", RISK_READ},
+    {"lista ", RISK_READ},
+    {"listar", RISK_READ},
+    {"muestra", RISK_READ},
+    {"mostra", RISK_READ},
+    {"detalle", RISK_READ},
+    {"resumen", RISK_READ},
+    {"historial", RISK_READ},
+    {"calcula", RISK_READ},
+    {"devuelve", RISK_READ},
+    {"retorna", RISK_READ},
+    {"restituisce", RISK_READ},
+    {"exibe", RISK_READ},
+    {"verifica", RISK_READ},
+    {"affiche", RISK_READ},
+    {"retourne", RISK_READ},
+    {"liste ", RISK_READ},
+    {"zeigt ", RISK_READ},
+    {"listet ", RISK_READ},
+    {"gibt ", RISK_READ},
+    {"crea ", RISK_WRITE},
+    {"cria ", RISK_WRITE},
+    {"registra ", RISK_WRITE},
+    {"guarda ", RISK_WRITE},
+    {"salva ", RISK_WRITE},
+    {"emite ", RISK_WRITE},
+    {"adiciona", RISK_WRITE},
+    {"modifica ", RISK_WRITE},
     {"crear", RISK_WRITE},
     {"criar", RISK_WRITE},
     {"actualiza", RISK_WRITE},
@@ -194,7 +262,33 @@ static const struct {
      RISK_FINANCIAL},
 };
 
-enum risk_class risk_foreign_class(struct slice lower, struct slice *ret_word) {
+/* Small words of other languages that English does not have. */
+static size_t small_words(struct slice look) {
+    static const char *const words[] = {" de ",  " el ",  " los ", " las ", " del ",   " para ", " por ",
+                                        " con ", " que ", " una ", " les ", " des ",   " pour ", " et ",
+                                        " und ", " der ", " das ", " mit ", " dem ",   " den ",  " di ",
+                                        " il ",  " uma ", " com ", " dos ", " della ", NULL};
+    size_t count = 0;
+    for (const char *const *w = words; *w; w++) {
+        struct slice rest = look;
+        const char *at;
+        while (rest.len && (at = memmem(rest.ptr, rest.len, *w, strlen(*w)))) {
+            count++;
+            rest = slice_from(rest, (size_t)(at - rest.ptr) + strlen(*w) - 1);
+        }
+    }
+    return count;
+}
+
+bool risk_foreign_text(struct slice lower) {
+    struct slice look = slice_upto(lower, LOOK_BYTES_MAX);
+    size_t beyond = 0;
+    for (size_t i = 0; i < look.len; i++)
+        beyond += (unsigned char)look.ptr[i] >= 0x80;
+    return beyond * 10 >= look.len * 4 ? look.len > 0 : small_words(look) >= 2;
+}
+
+enum risk_class risk_foreign_class(struct slice lower, struct slice *ret_word, bool *ret_opens) {
     struct slice look = slice_upto(lower, LOOK_BYTES_MAX);
     const char *best = NULL;
     enum risk_class cls = RISK_NONE;
@@ -206,5 +300,6 @@ enum risk_class risk_foreign_class(struct slice lower, struct slice *ret_word) {
         cls = (enum risk_class)stems[i].cls;
         *ret_word = slice_str(stems[i].stem);
     }
+    *ret_opens = best && best - look.ptr <= OPENS_BYTES_MAX;
     return cls;
 }

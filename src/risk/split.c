@@ -101,7 +101,9 @@ size_t risk_split_prose(struct slice text, struct risk_token *ret_tokens, size_t
         size_t start = i;
         while (i < lower.len && (is_word(lower.ptr[i]) || (lower.ptr[i] == '\'' && i > start)))
             i++;
-        ret_tokens[count++] = (struct risk_token){slice_of(lower.ptr + start, i - start), (uint8_t)brk};
+        bool joined = (start && lower.ptr[start - 1] == '_') || (i < lower.len && lower.ptr[i] == '_');
+        ret_tokens[count++] =
+            (struct risk_token){slice_of(lower.ptr + start, i - start), (uint8_t)brk, joined};
         brk = RISK_BREAK_SPACE;
     }
     return count;

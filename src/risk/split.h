@@ -16,6 +16,7 @@ enum risk_break {
 struct risk_token {
     struct slice text; /* lower case, ASCII letters, digits and ' only */
     uint8_t brk;       /* enum risk_break */
+    bool joined;       /* part of an identifier: create_time */
 };
 
 /* snake_case, kebab-case, camelCase, dots, digits: create_HTTPRule2 is create http rule 2. */
