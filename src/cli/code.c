@@ -1,7 +1,7 @@
 /* sallyport code: the built-in code server alone, on stdio, behind the same gate as any other server. */
 #include "base/arena.h"
 #include "cli/command.h"
-#include "egress/limits.h"
+#include "cli/hosts.h"
 #include "front/gate.h"
 #include "front/settings.h"
 #include "profiles/profile.h"
@@ -46,18 +46,6 @@ static const struct cli_option code_rows[] = {
     {0},
 };
 
-static int split_hosts(const char *text, struct arena *a, const char *hosts[EGRESS_RULES_MAX],
-                       size_t *ret_count, struct err *err) {
-    struct slice rest = slice_str(text ? text : ""), host;
-    for (bool more = rest.len > 0; more;) {
-        more = slice_cut(&rest, ',', &host);
-        if (*ret_count == EGRESS_RULES_MAX)
-            return err_set(err, "--network: more than %d hosts", EGRESS_RULES_MAX);
-        hosts[(*ret_count)++] = arena_dup(a, slice_trim(host)).ptr;
-    }
-    return 0;
-}
-
 /* A line for each of the names that stand between commas. */
 static const char *split_packages(const char *text, struct arena *a) {
     char *lines = text ? (char *)(uintptr_t)arena_dup(a, slice_str(text)).ptr : NULL;
@@ -86,7 +74,7 @@ static int code_run_server(const void *options, const struct cli_rest *rest) {
     arena_init(&a);
     code.packages = split_packages(opt->packages, &a);
     code.network_allow = hosts;
-    if (split_hosts(opt->network, &a, hosts, &code.network_allow_count, &err) < 0)
+    if (hosts_split(opt->network, &a, hosts, &code.network_allow_count, &err) < 0)
         return cli_fail(CLI_CONFIG, &err);
     struct gate_config config = {
         .policy_path = opt->policy,

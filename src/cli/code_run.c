@@ -2,6 +2,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/command.h"
+#include "cli/hosts.h"
+#include "egress/egress.h"
 #include "packages/choose.h"
 #include "runner/limits.h"
 #include "runner/sandbox.h"
@@ -22,6 +24,7 @@ struct code_run_options {
     uint64_t memory_mb;
     uint64_t min_tier;
     const char *workspace;
+    const char *network;
     struct cli_list packages;
     bool json;
 };
@@ -41,6 +44,9 @@ static const struct cli_option code_run_rows[] = {
      .min = 1, .max = SANDBOX_MEMORY_MB_MAX, .help = "memory it may take"},
     {CLI_TEXT(struct code_run_options, workspace), .name = "workspace", .argument = "DIR",
      .help = "copy this directory's files in and, afterwards, back (not with profile pure)"},
+    {CLI_TEXT(struct code_run_options, network), .name = "network", .argument = "HOSTS",
+     .help = "where it may connect to, HOST:PORT, separated by commas; nowhere by default (not with "
+             "profile pure)"},
     {CLI_LIST(struct code_run_options, packages), .name = "package", .argument = "NAME",
      .help = "a package that it may import, of those that `code packages list` shows; may be repeated"},
     {CLI_NUMBER(struct code_run_options, min_tier), .name = "min-tier", .argument = "N", .fallback = "1",
@@ -56,6 +62,7 @@ struct code_run_item {
     struct buf code;
     struct buf packages; /* JSON for the sandbox */
     struct buf report;
+    struct egress_port *port; /* while it runs with a network */
     int status;
 };
 
@@ -63,6 +70,7 @@ struct code_run {
     const struct code_run_options *options;
     char packages_dir[CLI_PATH_MAX + 32]; /* "" when none are asked for */
     struct io_loop loop;
+    struct egress *egress; /* NULL: no network */
     struct sandbox *sandbox;
     struct code_run_item items[CODE_RUN_FILES_MAX];
     size_t count;
@@ -156,6 +164,7 @@ static void write_plain(struct code_run_item *c, const struct sandbox_outcome *o
 static void on_done(struct sandbox_run *run, void *owner, const struct sandbox_outcome *o) {
     (void)run;
     struct code_run_item *item = owner;
+    egress_port_close(steal(item->port));
     if (item->all->options->json)
         write_json(item, o);
     else
@@ -171,7 +180,21 @@ static void on_call(struct sandbox_run *run, void *owner, uint32_t id, struct sl
     sandbox_answer_error(run, id, SLICE("there are no tools here: `sallyport code run` is only the sandbox"));
 }
 
-static const struct sandbox_handlers handlers = {.call = on_call, .done = on_done};
+/* The list of --network is all that decides here: there is no policy. */
+static void on_judge(void *owner, struct egress_ask *ask) {
+    (void)owner;
+    egress_answer(ask, ask->refused.len == 0, ask->refused);
+}
+
+static const struct egress_ops egress_ops = {.judge = on_judge};
+
+static void on_network(struct sandbox_run *run, void *owner, int take_listener) {
+    (void)run;
+    struct code_run_item *item = owner;
+    item->port = egress_listen(item->all->egress, take_listener, &egress_ops, item);
+}
+
+static const struct sandbox_handlers handlers = {.call = on_call, .network = on_network, .done = on_done};
 
 /* ---- the run ---- */
 
@@ -224,7 +247,20 @@ static struct sandbox_request request_of(const struct code_run_item *item) {
                                     .workspace = o->workspace};
 }
 
-static int run_all(struct code_run *c, struct spawn *spawn, struct err *err) {
+static int open_network(struct code_run *c, struct err *err) {
+    const char *hosts[EGRESS_RULES_MAX];
+    struct egress_config config = {.loop = &c->loop, .allow = hosts, .list_name = "--network"};
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    if (!c->options->network)
+        return 0;
+    return hosts_split(c->options->network, &a, hosts, &config.allow_count, err) < 0
+               ? -1
+               : egress_open(&config, &c->egress, err);
+}
+
+/* ret_status: how the command ends when this fails. */
+static int run_all(struct code_run *c, struct spawn *spawn, enum cli_exit *ret_status, struct err *err) {
     const struct code_run_options *o = c->options;
     struct sandbox_config config = {.min_tier = (int)o->min_tier,
                                     .warm = 1,
@@ -235,7 +271,12 @@ static int run_all(struct code_run *c, struct spawn *spawn, struct err *err) {
     for (size_t i = 0; i < c->count; i++)
         config.languages |= 1u << language_of(o, c->items[i].path);
     io_loop_init(&c->loop);
-    int done = spawn_attach(spawn, &c->loop, err);
+    int done = open_network(c, err);
+    *ret_status = done == 0 ? CLI_FAILED : CLI_USAGE;
+    if (c->egress)
+        config.bundle = egress_bundle(c->egress);
+    if (done == 0)
+        done = spawn_attach(spawn, &c->loop, err);
     if (done == 0)
         done = sandbox_open(&c->loop, spawn, &config, NULL, NULL, &c->sandbox, err);
     for (size_t i = 0; done == 0 && i < c->count; i++) {
@@ -246,6 +287,7 @@ static int run_all(struct code_run *c, struct spawn *spawn, struct err *err) {
     if (done == 0)
         io_loop_run(&c->loop);
     sandbox_close(c->sandbox);
+    egress_close(c->egress);
     spawn_stop(spawn);
     io_loop_free(&c->loop);
     return done;
@@ -292,11 +334,12 @@ static int code_run_run(const void *options, const struct cli_rest *rest) {
     c->options = options;
     struct err err = {""};
     int status = CLI_OK;
+    enum cli_exit failed = CLI_FAILED;
     struct spawn *spawn = NULL;
     if (find_packages(c, &err) != 0 || read_all(c, rest, &err) != 0)
         status = cli_fail(CLI_USAGE, &err);
-    else if (!(spawn = spawn_start(&err)) || run_all(c, spawn, &err) != 0)
-        status = cli_fail(CLI_FAILED, &err);
+    else if (!(spawn = spawn_start(&err)) || run_all(c, spawn, &failed, &err) != 0)
+        status = cli_fail(failed, &err);
     for (size_t i = 0; i < c->count; i++) {
         struct code_run_item *item = &c->items[i];
         const int printed = item->report.len ? cli_print(&item->report) : CLI_OK;
@@ -317,6 +360,7 @@ static const struct cli_example code_run_examples[] = {
      "-",
      "a query over sales.csv"},
     {"sallyport code run --package pandas report.py", "with a package that `code packages add` installed"},
+    {"sallyport code run --network api.github.com:443 fetch.py", "it may connect to one host"},
     {0},
 };
 
@@ -324,7 +368,8 @@ const struct cli_command cli_code_run = {
     .name = "code run",
     .summary = "run code in the sandbox",
     .detail =
-        "The code runs in a process of its own without network, without the host's files and with "
+        "The code runs in a process of its own without network (but for what --network lists), without the "
+        "host's files and with "
         "limits on memory, "
         "time, processes and output. Python hands back the value of the variable `result`; JavaScript "
         "and TypeScript "

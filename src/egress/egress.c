@@ -38,6 +38,7 @@ struct secured {
 
 struct egress {
     struct io_loop *loop;
+    const char *list_name;
     struct arena arena;
     struct egress_rules rules;
     struct egress_ca *ca;
@@ -384,10 +385,10 @@ static void judge_addresses(struct link *l, const struct io_address *found, size
     }
     const struct slice at = address_text(&found[0], &l->arena);
     judge(l, arena_printf(&l->arena,
-                          "%.*s is the private address %.*s: the operator can allow it with %.*s in "
-                          "code.network.allow",
+                          "%.*s is the private address %.*s: the operator can allow it with %.*s in %s",
                           SLICE_FMT(l->ask.host), SLICE_FMT(at),
-                          SLICE_FMT(egress_head_authority(at, l->ask.port, 0, &l->arena))));
+                          SLICE_FMT(egress_head_authority(at, l->ask.port, 0, &l->arena)),
+                          l->port->egress->list_name));
 }
 
 static void on_resolved(void *owner, const struct io_address *found, size_t count, int status) {
@@ -415,8 +416,8 @@ static void take_ask(struct link *l) {
     if (!listed) {
         const struct slice entry = egress_head_authority(l->ask.host, l->ask.port, 0, &l->arena);
         judge(l,
-              arena_printf(&l->arena, "no network to %.*s: the operator can allow it in code.network.allow",
-                           SLICE_FMT(entry)));
+              arena_printf(&l->arena, "no network to %.*s: the operator can allow it in %s", SLICE_FMT(entry),
+                           e->list_name));
     } else if (literal) {
         judge_addresses(l, &address, 1);
     } else {
@@ -625,11 +626,12 @@ int egress_open(const struct egress_config *config, struct egress **ret_egress, 
     struct egress *e = mem_zalloc(sizeof(*e));
     int done = 0;
     e->loop = config->loop;
+    e->list_name = config->list_name ? config->list_name : "code.network.allow";
     arena_init(&e->arena);
     buf_init(&e->bundle, EGRESS_BUNDLE_MAX);
     for (size_t i = 0; done == 0 && i < config->allow_count; i++)
         if ((done = egress_rules_add(&e->rules, slice_str(config->allow[i]), &e->arena, err)) < 0)
-            err_wrap(err, "code.network.allow");
+            err_wrap(err, "%s", e->list_name);
     if (done == 0 && config->inject_count > EGRESS_INJECT_MAX)
         done = err_set(err, "code.network.inject: more than %d headers", EGRESS_INJECT_MAX);
     if (done == 0 && config->inject_count)

@@ -21,6 +21,7 @@ struct egress_config {
     struct io_loop *loop;
     const char *const *allow; /* "host:port": a name, *.name, address or network; port * is any */
     size_t allow_count;
+    const char *list_name; /* where that list is written, for people; NULL: code.network.allow */
     const char *const
         *inject; /* "host", a line feed, "Name: value": added to requests to that host over TLS */
     size_t inject_count;

@@ -558,7 +558,7 @@ static const char *no_network(const struct sandbox_run *run) {
     if (run->engine->bundle < 0 || run->box->network >= 0)
         return NULL;
     return run->engine->tier > 1
-               ? "no network here: code.network needs tier 1 of the sandbox (see `sallyport doctor`)"
+               ? "no network here: it needs tier 1 of the sandbox (see `sallyport doctor`)"
                : "no network with profile pure";
 }
 

@@ -86,7 +86,7 @@ const tools = new Proxy({}, { get: (_, server) => typeof server === "symbol" || 
   : new Proxy({}, { get: (_, tool) => typeof tool === "symbol" || tool === "then" ? undefined
     : (args) => callTool(server, tool, args) }) });
 
-let noNetwork = "no network here: the operator can allow hosts with code.network.allow (docs/code.md)";
+let noNetwork = "no network here: the operator can allow hosts with code.network.allow or --network (docs/code.md)";
 let network = null; // see connectOut()
 
 // The proxy of the gate is the only way out. Both http: and https: go through a tunnel of it.

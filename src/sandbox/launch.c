@@ -155,10 +155,12 @@ static void find_venv(const char *given, struct launch_runtime *r) {
     snprintf(path, sizeof(path), "%s/pyvenv.cfg", dir);
     if (!read_venv_home(path, home))
         return;
-    snprintf(path, sizeof(path), "%s/lib/python3.*/site-packages", dir);
-    if (!first_match(path, r->venv))
+    char *venv = realpath(dir, NULL); /* links above it lead elsewhere once the root is another */
+    snprintf(path, sizeof(path), "%s/lib/python3.*/site-packages", venv ? venv : dir);
+    if (!first_match(path, r->venv)) {
+        free(venv);
         return;
-    char *venv = realpath(dir, NULL);
+    }
     if (venv && strncmp(real, venv, strlen(venv)) == 0) { /* the binary is a copy */
         snprintf(path, sizeof(path), "%s/%s", home, strrchr(given, '/') + 1);
         if (realpath(path, real) && strlen(real) < FRAME_PATH_MAX && is_program(real))

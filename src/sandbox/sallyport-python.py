@@ -560,7 +560,7 @@ def no_processes():
     return before
 
 
-NO_NETWORK = "no network here: the operator can allow hosts with code.network.allow (docs/code.md)"
+NO_NETWORK = "no network here: the operator can allow hosts with code.network.allow or --network (docs/code.md)"
 BY_PROXY = "names are resolved by the gate: connect through the proxy in HTTPS_PROXY, as HTTP libraries do by themselves"
 
 
@@ -573,7 +573,7 @@ def no_network():
     def getaddrinfo(host, port, *args, **kwargs):
         if str(host) not in ("127.0.0.1", "localhost", "::1", "None"):
             raise socket.gaierror(socket.EAI_NONAME, BY_PROXY if "HTTPS_PROXY" in os.environ else NO_NETWORK)
-        return find(host, port, *args, **kwargs)
+        return find("127.0.0.1" if host == "localhost" else host, port, *args, **kwargs)  # there is no /etc/hosts
 
     class Socket(socket.socket):
         __slots__ = ()

@@ -635,13 +635,23 @@ static void find_runtimes(struct supervisor *s, const struct supervise_options *
     }
 }
 
+/* Without links: those above it would lead elsewhere once the root is another. */
+static void take_packages(struct supervisor *s, const char *given) {
+    char real[PATH_MAX];
+    const bool found = given && *given && realpath(given, real) && strlen(real) < FRAME_PATH_MAX;
+    snprintf(s->config.packages, sizeof(s->config.packages), "%.*s", FRAME_PATH_MAX - 1,
+             found   ? real
+             : given ? given
+                     : "");
+}
+
 static void prepare(struct supervisor *s, const struct supervise_options *o, struct err *ret_why) {
     struct confine_setup *setup = &s->config.setup;
     struct seccomp_notif_sizes sizes;
     s->config.prelude_fd = s->config.bundle_fd = -1;
     s->config.path = getenv("PATH") ? getenv("PATH") : "/usr/local/bin:/usr/bin:/bin";
     find_self(o, s->config.helper_dir);
-    snprintf(s->config.packages, sizeof(s->config.packages), "%s", o->packages ? o->packages : "");
+    take_packages(s, o->packages);
     setup->notify = syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) == 0 &&
                     sizes.seccomp_notif <= sizeof(struct seccomp_notif) &&
                     sizes.seccomp_notif_resp <= sizeof(struct seccomp_notif_resp);

@@ -408,6 +408,9 @@ result = [reached, open("/workspace/a.txt").read(), open(f.name).read(), os.getc
     writeFileSync(join(packages, 'only_here.py'), 'VALUE = 5\n');
     const used = await one(who, 'import only_here; result = only_here.VALUE', { profile: 'files', env: { SALLYPORT_PYTHON: join(venv, 'bin/python') } });
     assert.equal(used.result, 5, JSON.stringify(used));
+    symlinkSync(venv, join(home, 'linked'));
+    const linked = await one(who, 'import only_here; result = only_here.VALUE', { profile: 'files', env: { SALLYPORT_PYTHON: join(home, 'linked/bin/python') } });
+    assert.equal(linked.result, 5, JSON.stringify(linked));
   });
 });
 

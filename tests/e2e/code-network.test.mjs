@@ -265,6 +265,34 @@ test('without the setting there is no network, and the error says what to do', a
   }
 });
 
+test('code run connects to what --network lists, and to nothing else', async (t) => {
+  const [secure, plain, hidden] = [await https(t), await http(t), await http(t)];
+  const env = { SSL_CERT_FILE: file('ca.pem') };
+  const runs = async (name, text, ...args) => {
+    writeFileSync(file(name), text);
+    const { code, stdout, stderr } = await cli(['code', 'run', '--json', ...args, file(name)], { env });
+    return { code, stderr, ...(stdout ? JSON.parse(stdout) : {}) };
+  };
+  const allow = ['--network', `localhost:${secure.port}, 127.0.0.1:*`];
+  const python = (url) => `import urllib.request, json\nresult = json.load(urllib.request.urlopen(${JSON.stringify(url)}))["path"]\n`;
+  const script = (url) => `return (await (await fetch(${JSON.stringify(url)})).json()).path`;
+  for (const [name, make] of [['one.py', python], ['one.js', script]])
+    for (const url of [`https://localhost:${secure.port}/a`, `http://127.0.0.1:${plain.port}/a`]) {
+      const o = await runs(name, make(url), ...allow);
+      assert.equal(o.result, '/a', JSON.stringify(o));
+    }
+  const both = await cli(['code', 'run', '--json', ...allow, file('one.py'), file('one.js')], { env });
+  assert.deepEqual(both.stdout.trim().split('\n').map((line) => JSON.parse(line).result), ['/a', '/a'], 'each file has its own way out');
+  const other = await runs('two.py', python(`http://127.0.0.1:${hidden.port}/`), '--network', `127.0.0.1:${plain.port}`);
+  assert.match(other.error, new RegExp(`no network to 127\\.0\\.0\\.1:${hidden.port}: the operator can allow it in --network`));
+  assert.match((await runs('two.py', python('http://localhost/'))).error, /no network here: .* --network/);
+  assert.equal(hidden.seen.length, 0);
+  const wrong = await runs('two.py', '1', '--network', 'localhost');
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.stderr, /--network: `localhost`: write HOST:PORT/);
+  assert.match((await runs('two.py', '1', '--network', Array(257).fill('a.example:1').join(','))).stderr, /--network: more than 256 hosts/);
+});
+
 test('when hosts are listed and the network is still unavailable, the error says why', async (t) => {
   const fails = async (options, code, language, why) => {
     const { run } = await startCode(t, { ...options, args: ['--network', 'example.com:443', ...(options.args ?? [])] });
@@ -274,8 +302,8 @@ test('when hosts are listed and the network is still unavailable, the error says
     assert.match(error, why);
   };
   const low = { args: ['--min-tier', '2'], env: { SALLYPORT_SANDBOX_TIER: '2' } };
-  await fails(low, 'import urllib.request\nurllib.request.urlopen("https://example.com/")', 'python', /code\.network needs tier 1/);
-  await fails(low, 'await fetch("https://example.com/")', 'javascript', /code\.network needs tier 1/);
+  await fails(low, 'import urllib.request\nurllib.request.urlopen("https://example.com/")', 'python', /it needs tier 1 of the sandbox/);
+  await fails(low, 'await fetch("https://example.com/")', 'javascript', /it needs tier 1 of the sandbox/);
   const [, env] = INTERPRETERS.find(([name]) => name === 'Bun');
   if (lacksBun(t, env)) return;
   await fails({ env }, 'await fetch("https://example.com/")', 'javascript', /no network with Bun: code\.network needs Node/);
