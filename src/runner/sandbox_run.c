@@ -478,12 +478,18 @@ size_t sandbox_run_frames(struct sandbox_run *run, struct slice bytes, size_t *r
 /* ---- the other ends ---- */
 
 static bool says_no_memory(struct sandbox_run *run) {
-    static const char *const words[] = {"out of memory", "MemoryError", "Allocation failed"};
+    static const char *const words[] = {"out of memory", "MemoryError", "Allocation failed", "memory is exhausted"};
     const struct slice err = sandbox_output_text(&run->output[SANDBOX_STDERR], &run->arena);
     for (size_t i = 0; err.len && i < ARRAY_LEN(words); i++)
         if (memmem(err.ptr, err.len, words[i], strlen(words[i])))
             return true;
     return false;
+}
+
+/* Bun looks at its own stack when it crashes, and was ended for that. */
+static bool crashed_bun(struct sandbox_run *run) {
+    const char *last = run->violation_count ? run->violations[run->violation_count - 1].name : "";
+    return run->runtime == FRAME_NODE && strcmp(last, "process_vm_readv") == 0 && says_no_memory(run);
 }
 
 /* V8 crashes without an error when an allocation fails, and that may be a large one; native libraries of
@@ -504,6 +510,8 @@ static void judge_exit(struct sandbox_run *run, const struct frame_report *r) {
         set_end(run, SANDBOX_KILLED, "cancelled");
     else if (run->outcome.error.ptr)
         return; /* a quota, and its text is there */
+    else if (run->ended_for_violation && crashed_bun(run))
+        set_end(run, SANDBOX_MEMORY, "out of memory");
     else if (run->ended_for_violation)
         set_end(run, SANDBOX_KILLED, "ended for the system call `%s`",
                 run->violations[run->violation_count - 1].name);

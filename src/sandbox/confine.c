@@ -216,6 +216,10 @@ static int read_baseline(enum stage stage) {
     return fields[0] ? 0 : (errno = EPROTO, -1);
 }
 
+uint32_t confine_data_mb(void) {
+    return read_baseline(STAGE_WHOLE) == 0 ? (uint32_t)(baseline.data >> 20) : UINT32_MAX;
+}
+
 static int step_rlimits(struct confine *l) {
     const struct frame_order *o = l->order;
     const struct {

@@ -114,5 +114,8 @@ void confine_before_exec(const struct confine_setup *setup, const struct frame_o
 void confine_after_exec(struct confine_setup *ret_setup);
 /* May have threads by now: all of them are shut. */
 void confine_last(struct confine_setup *ret_setup);
+/* Of a process that still has CONFINE_FD_PROC: private memory that it may write to. A limit is counted from
+ * there, so what an interpreter has mapped before it is not limited. */
+uint32_t confine_data_mb(void);
 /* After that, for one run: lowers the limits. 0, or -1 when the kernel refuses. */
 int confine_limit(const struct confine_setup *setup, uint32_t memory_mb, uint32_t cpu_s);

@@ -6,7 +6,7 @@
 #include <stdnoreturn.h>
 
 #define EXEC_TRIAL "SALLYPORT_TRIAL" /* in the environment of the trial run, which reports what it found */
-#define EXEC_ARGS 16
+#define EXEC_ARGS 24
 
 struct exec_plan {
     const char *binary;

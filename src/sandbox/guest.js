@@ -276,7 +276,7 @@ function ownStack(error) {
 }
 
 function describe(error) {
-  if (error instanceof RangeError && /allocation failed/i.test(error.message)) // of a buffer; the heap's own end is the process's
+  if (error instanceof RangeError && /allocation failed|^out of memory/i.test(error.message)) // of a buffer; the heap's own end is the process's
     return { error: "out of memory", kind: "MemoryError", traceback: ownStack(error) };
   if (error?.code === "EPERM" && /^(?:spawn|fork)/.test(error.syscall ?? ""))
     return { error: `${error.message}: no programs or processes can be started in this sandbox`, kind: error.name, traceback: ownStack(error) };

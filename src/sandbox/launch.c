@@ -86,9 +86,17 @@ static const char *const environment[] = {
     "MPLCONFIGDIR=/tmp",
     "UV_USE_IO_URING=0",
     "TZ=UTC",
-    NULL, /* and two more, see environment_for() */
+    NULL, /* and more, see environment_for() */
 };
-#define ENVIRONMENT_MAX (ARRAY_LEN(environment) + 2)
+/* By default Bun maps gigabytes as writable when it starts, for later, and a limit on private memory counts
+ * only what is mapped after that. So it maps little, and makes the rest writable piece by piece. */
+static const char *const bun_environment[] = {
+    "MIMALLOC_ARENA_EAGER_COMMIT=0",
+    "BUN_JSC_jitMemoryReservationSize=33554432",
+    "BUN_JSC_structureHeapSizeInKB=65536",
+    NULL,
+};
+#define ENVIRONMENT_MAX (ARRAY_LEN(environment) + ARRAY_LEN(bun_environment) + 2)
 
 /* ---- finding ---- */
 
@@ -531,6 +539,8 @@ static void environment_for(const struct launch_config *config, const struct lau
         snprintf(libraries, PATH_MAX, "LD_LIBRARY_PATH=%s/lib", kinds[r->engine].inside);
         ret_envp[n++] = libraries;
     }
+    for (size_t i = 0; r->engine == LAUNCH_BUN && bun_environment[i]; i++)
+        ret_envp[n++] = bun_environment[i];
     if (config->bundle_fd >= 0)
         ret_envp[n++] =
             "NODE_EXTRA_CA_CERTS=" FRAME_BUNDLE; /* Node looks there when it starts, and never again */

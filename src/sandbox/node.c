@@ -320,6 +320,13 @@ static napi_value shut(napi_env env, napi_callback_info info) {
     return number(env, 0);
 }
 
+/* data(): megabytes of private memory that no limit counts; in Bun's trial run */
+static napi_value data(napi_env env, napi_callback_info info) {
+    (void)info;
+    const uint32_t mb = confine_data_mb();
+    return number(env, mb > INT32_MAX ? INT32_MAX : (int32_t)mb);
+}
+
 /* exit(status) */
 static napi_value leave(napi_env env, napi_callback_info info) {
     napi_value v[1];
@@ -337,6 +344,7 @@ __attribute__((visibility("default"))) napi_value napi_register_module_v1(napi_e
         {"selftest", selftest}, {"serve", serve},        {"tell", tell},     {"limit", limit},
         {"send", send_frame},   {"receive", receive},    {"loop", run_loop}, {"exit", leave},
         {"shut", shut},         {"wait", wait_for_code}, {"print", print},   {"map", map_file},
+        {"data", data},
     };
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
         napi_value f = NULL;

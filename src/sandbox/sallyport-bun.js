@@ -231,10 +231,12 @@ native.send = (kind, id, text) => {
 
 const TRIAL = "import os from \"node:os\";\nconst a: number = await Promise.resolve(1);\nreturn [a, typeof os.EOL]";
 const OLDEST = "1.3.10"; // the first whose transpiler knows what a prompt needs
+const DATA_MB_MAX = 512; // writable when it has started, which no limit counts: see launch.c
 muted = true;
 if (process.env.SALLYPORT_TRIAL) {
   const say = (trouble) => { native.tell(trouble ? 0 : 1, `Bun ${Bun.version}${trouble}`); native.exit(0); };
   if (Bun.semver.order(Bun.version, OLDEST) < 0) say(` is older than ${OLDEST}`);
+  if (native.data() > DATA_MB_MAX) say(` cannot be limited in memory: it maps ${native.data()} MB when it starts. Use Node, or another version of Bun`);
   execute({ code: TRIAL, language: "typescript" }).then((v) => say(String(v) === "1,string" ? "" : ` answers ${v}`), (error) => say(`: ${error}`));
 } else {
   furnish();
