@@ -203,6 +203,10 @@ static void check_settings_files(struct doctor_findings *all, const struct setti
         check_file(all, "tls", s->tls.cert, 022);
     if (s->tls.key && check_file(all, "tls", s->tls.key, 077))
         cli_doctor_note(all, DOCTOR_GOOD, "tls", s->tls.key, "for you alone");
+    if (s->fleet.cert)
+        check_file(all, "fleet", s->fleet.cert, 022);
+    if (s->fleet.key && check_file(all, "fleet", s->fleet.key, 077))
+        cli_doctor_note(all, DOCTOR_GOOD, "fleet", s->fleet.key, "for you alone");
     if (fine)
         cli_doctor_note(all, DOCTOR_GOOD, "settings", s->path ? s->path : s->client_files.items[0],
                         "%zu servers", s->server_count);

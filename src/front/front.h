@@ -12,7 +12,8 @@
 
 struct front_conn;
 struct front_relay;
-struct front_secure;
+struct front_files;
+struct front_nodes;
 struct front_share;
 struct io_tls_ctx;
 struct settings;
@@ -43,8 +44,8 @@ struct front {
     bool leaving;   /* another process takes new connections: those here end after their answer */
     bool draining;
     struct front_auth *auth;
-    struct io_tls_ctx *tls; /* NULL: plain HTTP */
-    struct front_secure *secure;
+    struct io_tls_ctx *tls;          /* NULL: plain HTTP */
+    struct front_files *secure;      /* its certificate */
     const struct web_site *site;     /* what is served beside MCP, or NULL */
     struct front_policies *policies; /* of grants; the gate's */
     uint32_t conn_count;
@@ -53,6 +54,7 @@ struct front {
     char tag[FRONT_TAG + 1]; /* this process among its peers; peers.c */
     char *peer_dir;          /* where they are found; NULL: nowhere */
     struct io_listener *peer_listener;
+    struct front_nodes *nodes;  /* the gates of the fleet, or NULL; nodes.c */
     struct http_head peer_head; /* scratch: of an answer from a peer */
     uint64_t forwarded_count;   /* requests sent to peers */
     uint32_t relay_count;       /* of them, without an answer yet */
@@ -111,7 +113,8 @@ struct front_conn {
     struct front_share *share;
     struct http_chunked chunked;
     struct io_timer timer;
-    bool peer;                 /* from another process of this gate; peers.c */
+    bool peer;                 /* from another process of this gate, or of the fleet; peers.c */
+    bool from_node;            /* from another gate: this one's processes may have what it asks for */
     struct front_relay *relay; /* to one, or NULL */
     /* who is really at the other end; proxy.c */
     bool trusted;     /* a proxy that is believed */
@@ -175,6 +178,8 @@ void front_conn_take(struct front_conn *c, void *owner, void (*gone)(void *), vo
 void front_conn_close(struct front_conn *c);
 /* A connection from another process of this gate. */
 void front_conn_from_peer(struct io_listener *l, void *owner, int take_fd);
+/* The same from another gate of the fleet; it must show the fleet's certificate. */
+void front_conn_from_node(struct front *f, int take_fd, struct io_tls_ctx *tls);
 /* The answer of another process: its head, its body in pieces, its end. */
 void front_relay_begin(struct front_conn *c, const struct http_head *answer);
 void front_relay_body(struct front_conn *c, struct slice bytes);

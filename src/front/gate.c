@@ -18,6 +18,7 @@
 #include "front/follow.h"
 #include "front/front.h"
 #include "front/gate_worker.h"
+#include "front/nodes.h"
 #include "front/peers.h"
 #include "front/settings.h"
 #include "guard/guard.h"
@@ -744,7 +745,8 @@ static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
     if (front_start(g, err) < 0 || spawn_attach(spawn, &g->loop, err) < 0 || stores_open(g, err) < 0)
         return -1;
     front_policies_set_audit(g->policies, g->core.audit);
-    if (g->config->settings && !g->stdio && front_peers_open(&g->http, g->config->home, err) < 0)
+    if (g->config->settings && !g->stdio &&
+        front_peers_open(&g->http, g->config->settings, g->config->home, err) < 0)
         return -1;
     if (g->config->site.open && !g->stdio)
         g->http.site = g->config->site.open(g->config->site.ctx, &g->core, g->config, g->http.port);
@@ -770,6 +772,7 @@ static void gate_free(struct gate *g, struct spawn *spawn) {
     free(g->watches);
     free(g->watched);
     front_peers_close(&g->http);
+    front_nodes_close(&g->http, front_relay_free_idle);
     front_auth_free(&g->http);
     front_secure_free(&g->http);
     front_public_free(&g->http);

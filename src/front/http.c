@@ -7,6 +7,7 @@
 #include "front/front.h"
 #include "front/gate_config.h"
 #include "front/gate_worker.h"
+#include "front/nodes.h"
 #include "front/peers.h"
 #include "front/share.h"
 
@@ -31,9 +32,9 @@ static struct io_loop *conn_loop(struct front_conn *c) { return c->front->loop; 
 
 static void arm(struct front_conn *c, uint64_t ms) { io_timer_arm(conn_loop(c), &c->timer, ms, conn_timer); }
 
-/* A peer ends its connection with its client's. */
+/* A process of this gate ends its connection with its client's; another gate keeps some for later. */
 static void arm_idle(struct front_conn *c) {
-    if (c->peer)
+    if (c->peer && !c->from_node)
         io_timer_stop(conn_loop(c), &c->timer);
     else
         arm(c, FRONT_IDLE_MS);
@@ -365,6 +366,8 @@ static void conn_begin(struct front_conn *c) {
     f->conn_count++;
     tell_conns(f);
     front_proxy_enter(c);
+    if (c->peer)
+        c->trusted = c->look_v2 = false; /* what peers say of their clients is in a header of theirs */
     front_share_enter(c);
     front_share_make_room(c);
 }
@@ -381,6 +384,39 @@ void front_conn_from_peer(struct io_listener *l, void *owner, int take_fd) {
     c->front->peer_count++;
     conn_begin(c);
     io_conn_read(c->io, true);
+}
+
+/* Until here it was a stranger; from here on requests say who their clients are. */
+static void on_node_secured(void *owner, int status, const char *why) {
+    struct front_conn *c = owner;
+    CHECK_MAGIC(c, FRONT_CONN_MAGIC);
+    if (status < 0) {
+        front_nodes_refused(c->front, why);
+        front_conn_close(c);
+        return;
+    }
+    c->has_client = false;
+    front_share_enter(c);
+    io_conn_notice_loss(c->io, FRONT_NODE_LOST_MS);
+    arm_idle(c);
+}
+
+void front_conn_from_node(struct front *f, int take_fd, struct io_tls_ctx *tls) {
+    struct front_conn *c = conn_enter(f);
+    c->io = io_conn_socket(f->loop, take_fd, &conn_handlers, c);
+    if (!c->io) {
+        free(c);
+        return;
+    }
+    c->peer = c->from_node = true;
+    f->peer_count++;
+    conn_begin(c);
+    if (f->conn_count > FRONT_CONNS_MAX) {
+        front_conn_close(c);
+        return;
+    }
+    arm(c, FRONT_NODE_CONNECT_MS);
+    io_tls_start_server(c->io, tls, (struct slice){0}, on_node_secured);
 }
 
 static void on_incoming(struct io_listener *l, void *owner, int take_fd) {
@@ -690,6 +726,7 @@ void front_http_hush(struct front *f) {
         f->worker->shared->slots[f->worker->index].accepts = false;
     io_listener_close(f->listener);
     f->listener = NULL;
+    front_nodes_hush(f);
 }
 
 void front_http_drain(struct front *f) {

@@ -19,7 +19,14 @@
 #define FRONT_TAG 16 /* hex digits that name a process */
 #define FRONT_SESSION_ID (FRONT_TAG + 22) /* its tag, and 132 random bits */
 #define FRONT_PEER_YOUNG_S 60             /* a socket without a listener that is younger is left alone */
-#define FRONT_FANOUT_MS 2000              /* for the other processes of the gate to answer for themselves */
+#define FRONT_NODE_ID 3                   /* bytes of a tag that name the gate in a fleet */
+#define FRONT_NODES_MAX 1024              /* gates of a fleet */
+#define FRONT_NODE_IDLE_MAX 32            /* connections to one of them that wait for their next request */
+#define FRONT_NODE_IDLE_MS 30000   /* and for how long; less than FRONT_IDLE_MS, which ends them there */
+#define FRONT_NODE_CONNECT_MS 5000 /* to connect and to authenticate, on both sides */
+#define FRONT_NODE_LOST_MS 9000    /* a gate that vanished without a word counts as gone after this */
+#define FRONT_NODE_LOG_MS 10000    /* between two log lines about refused connections */
+#define FRONT_FANOUT_MS 2000       /* for the other processes of the gate to answer for themselves */
 #define FRONT_FANOUT_BYTES_MAX (64u << 20)
 #define FRONT_CERT_MAX 8192       /* of a client's certificate that goes with a forwarded request */
 #define FRONT_PROXY_HEAD_MAX 4096 /* of the PROXY protocol, its extensions included */

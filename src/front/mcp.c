@@ -344,7 +344,7 @@ static void post(struct front_conn *c, const struct http_head *head, struct bloc
         return;
     char node[PARK_NODE];
     struct slice who = slice_str(c->principal->id);
-    if (!c->peer && park_owner(c->front->core, who, m, &c->front->scratch, node) &&
+    if (front_peers_may_send(c) && park_owner(c->front->core, who, m, &c->front->scratch, node) &&
         front_peers_send(c, head, b, body, node))
         ; /* the process that waits for these answers has them */
     else if (header_is_modern(head, m) && front_peers_route_id(c, head, b, body, m))

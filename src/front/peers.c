@@ -1,8 +1,10 @@
 #include "front/peers.h"
 
 #include "base/hex.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "code/code.h"
+#include "front/nodes.h"
 #include "io/tls.h"
 #include "wire/base64.h"
 
@@ -15,11 +17,21 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A client's connection to the process that has its session; kept for its next request. */
+/* A client's connection to the process that has its session; kept for its next request. One to another gate
+ * is kept for the next request of any client. */
 struct front_relay {
+    struct front *front;
     struct front_conn *conn; /* whose request is under way, or NULL */
-    struct front_conn *home; /* that it belongs to */
+    struct front_conn *home; /* that it belongs to; NULL: it is in node->idle */
+    struct front_node *node; /* NULL: on this machine */
+    struct list idle;
     struct io_conn *io;
+    struct io_dial *dial;  /* while it connects */
+    struct io_timer timer; /* for that, and for idling */
+    bool ready;
+    struct buf waiting; /* what will be sent when it is: the head, and the body */
+    struct block *block;
+    struct slice rest;
     char tag[FRONT_TAG + 1];
     enum http_method method;
     bool busy; /* a request has no answer yet */
@@ -50,8 +62,10 @@ static void sweep(const char *dir) {
         closedir(d);
 }
 
-int front_peers_open(struct front *f, const char *home, struct err *err) {
+int front_peers_open(struct front *f, const struct settings *settings, const char *home, struct err *err) {
     char dir[4096];
+    if (front_nodes_open(f, settings, err) < 0) /* before: it is part of the tag */
+        return -1;
     hex_str(f->core->node, sizeof(f->core->node), f->tag);
     snprintf(dir, sizeof(dir), "%s/peers", home);
     if (mkdir(dir, 0700) < 0 && errno != EEXIST)
@@ -77,17 +91,52 @@ void front_peers_close(struct front *f) {
 /* ---- the answer ---- */
 
 static void relay_idle(struct front_relay *r) {
-    r->home->front->relay_count -= r->busy;
+    r->front->relay_count -= r->busy;
     r->busy = false;
+}
+
+static void relay_leave(struct front_relay *r) {
+    if (r->home)
+        r->home->relay = NULL;
+    else
+        r->node->idle_count--;
+    list_remove(&r->idle);
 }
 
 void front_relay_free(struct front_relay *r) {
     if (!r)
         return;
     relay_idle(r);
-    r->home->relay = NULL;
+    relay_leave(r);
+    io_timer_stop(r->front->loop, &r->timer);
+    io_dial_cancel(r->dial);
     io_conn_close(r->io);
+    block_unref(r->block);
+    buf_free(&r->waiting);
     free(r);
+}
+
+void front_relay_free_idle(struct front_node *node) {
+    while (!list_empty(&node->idle))
+        front_relay_free(container_of(node->idle.next, struct front_relay, idle));
+}
+
+static void on_idle_long(struct io_timer *timer) {
+    front_relay_free(container_of(timer, struct front_relay, timer));
+}
+
+/* Handshakes are dear: a connection to another gate waits for the next request there, of any client. */
+static void relay_keep(struct front_relay *r) {
+    struct front_node *node = r->node;
+    if (node->idle_count >= FRONT_NODE_IDLE_MAX || r->front->draining) {
+        front_relay_free(r);
+        return;
+    }
+    r->home->relay = NULL;
+    r->home = NULL;
+    node->idle_count++;
+    list_push(&node->idle, &r->idle);
+    io_timer_arm(r->front->loop, &r->timer, FRONT_NODE_IDLE_MS, on_idle_long);
 }
 
 /* The answer is sent. The connection may take its next request immediately, or be closed. */
@@ -97,6 +146,8 @@ static void relay_done(struct front_relay *r) {
     relay_idle(r);
     if (r->last)
         front_relay_free(r);
+    else if (r->node)
+        relay_keep(r);
     front_relay_end(c);
 }
 
@@ -196,52 +247,141 @@ static bool is_between_neighbours(struct slice name) {
     return false;
 }
 
+/* What is known of the client: address, TLS, not local; and its certificate. Another gate of the fleet found
+ * that out, or this process does. */
+static void put_client(const struct front_conn *c, const struct http_head *head, bool abroad,
+                       struct buf *out) {
+    char client[2 * sizeof(c->client.bytes) + 1] = "-";
+    if (c->has_client)
+        hex_str(c->client.bytes, sizeof(c->client.bytes), client);
+    buf_printf(out, FRONT_FORWARDED ": %s %d %d\r\n", client, (c->front->tls && !c->peer) || c->secure,
+               abroad || !front_is_local(c));
+    struct slice known = http_value_of(head, SLICE(FRONT_FORWARDED_CERT));
+    cleanup_buf struct buf cert;
+    buf_init(&cert, FRONT_CERT_MAX);
+    if (c->peer ? known.len > 0 : io_tls_peer_der(c->io, &cert)) {
+        buf_put_str(out, FRONT_FORWARDED_CERT ": ");
+        if (c->peer)
+            buf_put_slice(out, known);
+        else
+            base64_put(out, buf_slice(&cert), BASE64_PADDED);
+        buf_put_str(out, "\r\n");
+    }
+}
+
+static void put_head(const struct front_conn *c, const struct http_head *head, size_t body_len, bool abroad,
+                     struct buf *out) {
+    buf_printf(out, "%.*s %.*s HTTP/1.1\r\n", SLICE_FMT(head->method_text), SLICE_FMT(head->target));
+    for (size_t i = 0; i < head->count; i++)
+        if (!is_between_neighbours(head->headers[i].name))
+            buf_printf(out, "%.*s: %.*s\r\n", SLICE_FMT(head->headers[i].name),
+                       SLICE_FMT(head->headers[i].value));
+    put_client(c, head, abroad, out);
+    if (body_len || head->method == HTTP_POST)
+        buf_printf(out, "Content-Length: %zu\r\n", body_len);
+    buf_put_str(out, "\r\n");
+}
+
 void front_peers_put_request(const struct front_conn *c, struct io_conn *io, const struct http_head *head,
                              struct block *b, struct slice body) {
     cleanup_buf struct buf out;
     buf_init(&out, HTTP_HEAD_MAX + FRONT_CERT_MAX * 2);
-    buf_printf(&out, "%.*s %.*s HTTP/1.1\r\n", SLICE_FMT(head->method_text), SLICE_FMT(head->target));
-    for (size_t i = 0; i < head->count; i++)
-        if (!is_between_neighbours(head->headers[i].name))
-            buf_printf(&out, "%.*s: %.*s\r\n", SLICE_FMT(head->headers[i].name),
-                       SLICE_FMT(head->headers[i].value));
-    char client[2 * sizeof(c->client.bytes) + 1] = "-";
-    if (c->has_client)
-        hex_str(c->client.bytes, sizeof(c->client.bytes), client);
-    buf_printf(&out, FRONT_FORWARDED ": %s %d %d\r\n", client, c->front->tls || c->secure,
-               !front_is_local(c));
-    cleanup_buf struct buf cert;
-    buf_init(&cert, FRONT_CERT_MAX);
-    if (io_tls_peer_der(c->io, &cert)) {
-        buf_put_str(&out, FRONT_FORWARDED_CERT ": ");
-        base64_put(&out, buf_slice(&cert), BASE64_PADDED);
-        buf_put_str(&out, "\r\n");
-    }
-    if (body.len || head->method == HTTP_POST)
-        buf_printf(&out, "Content-Length: %zu\r\n", body.len);
-    buf_put_str(&out, "\r\n");
+    put_head(c, head, body.len, false, &out);
     io_conn_put(io, buf_slice(&out));
     if (body.len)
         io_conn_put_ref(io, b, body);
 }
 
-bool front_peers_send(struct front_conn *c, const struct http_head *head, struct block *b, struct slice body,
-                      const char *tag) {
-    struct front *f = c->front;
-    if (c->peer || !f->peer_dir || strcmp(tag, f->tag) == 0)
+/* ---- connections ---- */
+
+static struct front_relay *relay_new(struct front_conn *c, struct front_node *node) {
+    struct front_relay *r = c->relay = mem_zalloc(sizeof(*r));
+    r->front = c->front;
+    r->home = c;
+    r->node = node;
+    list_init(&r->idle);
+    buf_init(&r->waiting, HTTP_HEAD_MAX + FRONT_CERT_MAX * 2);
+    return r;
+}
+
+static bool relay_to_worker(struct front_conn *c, const char *tag) {
+    int fd = io_dial_unix(c->front->peer_dir, tag);
+    if (fd < 0)
         return false;
-    if (c->relay && strcmp(c->relay->tag, tag) != 0)
-        front_relay_free(c->relay);
-    if (!c->relay) {
-        int fd = io_dial_unix(f->peer_dir, tag);
-        if (fd < 0)
-            return false;
-        struct front_relay *fresh = c->relay = mem_zalloc(sizeof(*fresh));
-        fresh->home = c;
-        snprintf(fresh->tag, sizeof(fresh->tag), "%s", tag);
-        fresh->io = io_conn_fd(f->loop, fd, true, &relay_handlers, fresh);
-        io_conn_read(fresh->io, true);
+    struct front_relay *r = relay_new(c, NULL);
+    snprintf(r->tag, sizeof(r->tag), "%s", tag);
+    r->io = io_conn_fd(c->front->loop, fd, true, &relay_handlers, r);
+    r->ready = true;
+    io_conn_read(r->io, true);
+    return true;
+}
+
+/* The gate counts as gone: its clients initialize again, elsewhere. */
+static void relay_refused(struct front_relay *r, const char *why) {
+    if (!r->node->failing)
+        log_warn("fleet: gate %s cannot be reached: %s", r->node->name, why);
+    r->node->failing = true;
+    relay_lost(r);
+}
+
+static void on_connect_late(struct io_timer *timer) {
+    relay_refused(container_of(timer, struct front_relay, timer), "no answer in time");
+}
+
+static void on_secured(void *owner, int status, const char *why) {
+    struct front_relay *r = owner;
+    if (status < 0) {
+        relay_refused(r, why);
+        return;
     }
+    if (r->node->failing)
+        log_info("fleet: gate %s can be reached again", r->node->name);
+    r->node->failing = false;
+    r->ready = true;
+    io_timer_stop(r->front->loop, &r->timer);
+    io_conn_notice_loss(r->io, FRONT_NODE_LOST_MS);
+    io_conn_put(r->io, buf_slice(&r->waiting));
+    if (r->rest.len)
+        io_conn_put_ref(r->io, r->block, r->rest);
+    buf_free(&r->waiting);
+    block_unref(steal(r->block));
+}
+
+static void on_connected(void *owner, struct io_conn *io, int status) {
+    struct front_relay *r = owner;
+    r->dial = NULL;
+    r->io = io;
+    if (io)
+        io_tls_start_client(io, front_nodes_tls(r->front), r->node->host, on_secured);
+    else
+        relay_refused(r, uv_strerror(status));
+}
+
+static void relay_to_node(struct front_conn *c, struct front_node *node) {
+    struct front *f = c->front;
+    if (!list_empty(&node->idle)) { /* the last one that was used: the others may end */
+        struct front_relay *r = container_of(node->idle.prev, struct front_relay, idle);
+        relay_leave(r);
+        io_timer_stop(f->loop, &r->timer);
+        r->home = c;
+        c->relay = r;
+        return;
+    }
+    struct front_relay *r = relay_new(c, node);
+    io_timer_arm(f->loop, &r->timer, FRONT_NODE_CONNECT_MS, on_connect_late);
+    r->dial = io_connect(f->loop, node->host, node->port, &relay_handlers, r, on_connected);
+}
+
+/* To another gate, or (NULL) to the process of that tag. */
+static bool send_to(struct front_conn *c, const struct http_head *head, struct block *b, struct slice body,
+                    struct front_node *node, const char *tag) {
+    struct front *f = c->front;
+    if (c->relay && (c->relay->node != node || (!node && strcmp(c->relay->tag, tag) != 0)))
+        front_relay_free(c->relay);
+    if (!c->relay && node)
+        relay_to_node(c, node);
+    else if (!c->relay && !relay_to_worker(c, tag))
+        return false;
     struct front_relay *r = c->relay;
     r->conn = c;
     r->method = head->method;
@@ -250,8 +390,28 @@ bool front_peers_send(struct front_conn *c, const struct http_head *head, struct
     f->relay_count++;
     f->forwarded_count++;
     front_conn_take(c, r, NULL, on_drained, NULL); /* the connection frees the relay when it goes */
-    front_peers_put_request(c, r->io, head, b, body);
+    cleanup_buf struct buf out;
+    buf_init(&out, HTTP_HEAD_MAX + FRONT_CERT_MAX * 2);
+    put_head(c, head, body.len, node, &out);
+    if (r->ready) {
+        io_conn_put(r->io, buf_slice(&out));
+        if (body.len)
+            io_conn_put_ref(r->io, b, body);
+        return true;
+    }
+    buf_put_slice(&r->waiting, buf_slice(&out));
+    r->block = body.len ? block_ref(b) : NULL;
+    r->rest = body;
     return true;
+}
+
+bool front_peers_send(struct front_conn *c, const struct http_head *head, struct block *b, struct slice body,
+                      const char *tag) {
+    struct front *f = c->front;
+    if (!front_peers_may_send(c) || strcmp(tag, f->tag) == 0)
+        return false;
+    struct front_node *node = front_nodes_find(f, slice_str(tag));
+    return !(node && c->from_node) && send_to(c, head, b, body, node, tag);
 }
 
 static bool tag_of(struct slice id, char ret_tag[FRONT_TAG + 1]) {
@@ -294,17 +454,21 @@ static bool find_peer(const struct front *f, struct slice start, char ret_tag[FR
 bool front_peers_route_id(struct front_conn *c, const struct http_head *head, struct block *b,
                           struct slice body, const struct msg *m) {
     const struct front *f = c->front;
-    const uint32_t node = f->peer_dir && !c->peer ? find_id(m) : 0;
+    const uint32_t at = front_peers_may_send(c) ? find_id(m) : 0;
     unsigned char ignored[CODE_NODE];
     char tag[FRONT_TAG + 1];
-    if (!node)
+    if (!at)
         return false;
-    struct slice id = tape_raw(&m->tape, node); /* what has escapes is no id of ours */
+    struct slice id = tape_raw(&m->tape, at); /* what has escapes is no id of ours */
     if (id.len < 2 + 2 * CODE_NODE)
         return false;
     struct slice end = slice_of(id.ptr + id.len - 1 - 2 * CODE_NODE, 2 * CODE_NODE);
-    return hex_get(end, ignored, sizeof(ignored)) && !slice_starts(slice_str(f->tag), end) &&
-           find_peer(f, end, tag) && front_peers_send(c, head, b, body, tag);
+    if (!hex_get(end, ignored, sizeof(ignored)) || slice_starts(slice_str(f->tag), end))
+        return false;
+    struct front_node *node = front_nodes_find(f, end);
+    if (node)
+        return !c->from_node && send_to(c, head, b, body, node, NULL);
+    return find_peer(f, end, tag) && front_peers_send(c, head, b, body, tag);
 }
 
 bool front_peers_route(struct front_conn *c, const struct http_head *head, struct block *b,

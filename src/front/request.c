@@ -46,7 +46,10 @@ static bool host_ok(struct front *f, struct slice host) {
 
 /* A web page must not reach a gate on this machine through the browser: neither from its own origin nor by
  * DNS rebinding. */
-static bool host_and_origin_ok(struct front *f, const struct http_head *head) {
+static bool host_and_origin_ok(const struct front_conn *c, const struct http_head *head) {
+    struct front *f = c->front;
+    if (c->from_node)
+        return true; /* the gate that took the request has checked both, against its own address */
     struct slice host = http_value(head, HTTP_FIELD_HOST);
     if (!host_ok(f, host))
         return false;
@@ -211,7 +214,7 @@ void front_refuse_large(struct front_conn *c, const struct http_head *head) {
     enum place place = find_place(c, head->path);
     bool message = place == PLACE_MCP || place == PLACE_MESSAGE || place == PLACE_CALL;
     struct front_verdict verdict;
-    if (message && host_and_origin_ok(c->front, head) && front_recognise(c, head, &verdict))
+    if (message && host_and_origin_ok(c, head) && front_recognise(c, head, &verdict))
         front_record_refusal(c, NULL, why);
     front_answer_error(c, 413, RPC_INVALID_REQUEST, (struct slice){0}, why);
 }
@@ -226,7 +229,7 @@ bool front_admit_body(struct front_conn *c, const struct http_head *head, size_t
     find_place(c, head->path);
     c->console = is_page(head->path);
     c->cookie = (struct slice){0};
-    if (host_and_origin_ok(c->front, head) && front_recognise(c, head, &verdict))
+    if (host_and_origin_ok(c, head) && front_recognise(c, head, &verdict))
         return front_share_claim(c);
     if (len <= FRONT_STRANGER_BODY_MAX)
         return true;
@@ -242,9 +245,9 @@ void front_request(struct front_conn *c, struct http_head *head, struct block *b
     enum place place = find_place(c, head->path);
     bool takes_json = place == PLACE_MCP || place == PLACE_MESSAGE || place == PLACE_CALL;
     c->console = false;
-    if (!host_and_origin_ok(f, head) && is_page(head->path)) {
+    if (!host_and_origin_ok(c, head) && is_page(head->path)) {
         front_answer_fault(c, 403, (struct slice){0}, "Host or Origin is not allowed here");
-    } else if (!host_and_origin_ok(f, head)) {
+    } else if (!host_and_origin_ok(c, head)) {
         front_answer_error(c, 403, RPC_INVALID_REQUEST, (struct slice){0},
                            "Host or Origin is not allowed here");
     } else if (place == PLACE_HEALTH || place == PLACE_READY) {

@@ -1,4 +1,6 @@
-/* HTTPS at the front: certificates from files, and others when the files change. */
+/* Certificates from files, and others when the files change: HTTPS at the front, and the channel between the
+ * gates of a fleet. */
+#include "front/secure.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "front/front.h"
@@ -7,55 +9,65 @@
 
 #define SECURE_FILES 3
 
-struct front_secure {
-    struct front *front;
-    const char *cert, *key, *client_ca; /* the last may be NULL */
+struct front_files {
+    struct front_files_of of;
     struct io_watch watches[SECURE_FILES];
 };
 
-static int load(struct front_secure *s, struct err *err) {
-    struct io_tls_ctx *fresh = io_tls_server_ctx(s->cert, s->key, s->client_ca, err);
-    if (!fresh)
-        return -1;
-    io_tls_ctx_free(s->front->tls); /* connections keep what they were made with */
-    s->front->tls = fresh;
-    return 0;
-}
-
 /* Certificate and key are two files: between their changes they do not fit, and the old ones stay. */
 static void on_changed(struct io_watch *w) {
-    struct front_secure *s = w->owner;
+    struct front_files *s = w->owner;
     struct err err;
-    if (load(s, &err) < 0)
+    if (s->of.load(s->of.owner, &s->of, &err) < 0)
         log_error("%s; the old certificate stays in use", err.text);
     else
         log_info("certificate reloaded");
 }
 
-int front_secure_new(struct front *f, const char *cert, const char *key, const char *client_ca,
-                     struct err *err) {
-    struct front_secure *s = mem_zalloc(sizeof(*s));
-    *s = (struct front_secure){.front = f, .cert = cert, .key = key, .client_ca = client_ca};
-    f->secure = s;
-    if (load(s, err) < 0)
-        return -1;
-    const char *files[SECURE_FILES] = {cert, key, client_ca};
+struct front_files *front_files_new(struct io_loop *loop, const struct front_files_of *of, struct err *err) {
+    if (of->load(of->owner, of, err) < 0)
+        return NULL;
+    struct front_files *s = mem_zalloc(sizeof(*s));
+    s->of = *of;
+    const char *files[SECURE_FILES] = {of->cert, of->key, of->ca};
     for (size_t i = 0; i < SECURE_FILES; i++) {
         if (!files[i])
             continue;
-        io_watch_start(&s->watches[i], f->loop, files[i], on_changed);
+        io_watch_start(&s->watches[i], loop, files[i], on_changed);
         s->watches[i].owner = s;
     }
+    return s;
+}
+
+void front_files_free(struct front_files *s) {
+    for (size_t i = 0; s && i < SECURE_FILES; i++)
+        io_watch_stop(&s->watches[i]);
+    free(s);
+}
+
+/* ---- HTTPS ---- */
+
+static int load(void *owner, const struct front_files_of *of, struct err *err) {
+    struct front *f = owner;
+    struct io_tls_ctx *fresh = io_tls_server_ctx(of->cert, of->key, of->ca, err);
+    if (!fresh)
+        return -1;
+    io_tls_ctx_free(f->tls); /* connections keep what they were made with */
+    f->tls = fresh;
     return 0;
 }
 
+int front_secure_new(struct front *f, const char *cert, const char *key, const char *client_ca,
+                     struct err *err) {
+    f->secure = front_files_new(
+        f->loop,
+        &(struct front_files_of){.cert = cert, .key = key, .ca = client_ca, .load = load, .owner = f}, err);
+    return f->secure ? 0 : -1;
+}
+
 void front_secure_free(struct front *f) {
-    if (!f->secure)
-        return;
-    for (size_t i = 0; i < SECURE_FILES; i++)
-        io_watch_stop(&f->secure->watches[i]);
+    front_files_free(f->secure);
     io_tls_ctx_free(f->tls);
-    free(f->secure);
     f->secure = NULL;
     f->tls = NULL;
 }

@@ -248,6 +248,12 @@ struct settings {
         const char *key;
         const char *client_ca; /* of whom client certificates are taken, or NULL */
     } tls;
+    struct {
+        const char *listen;  /* for the other gates; NULL: no session is forwarded to or from them */
+        const char *address; /* of this gate in `nodes`; NULL: `listen` */
+        struct settings_list nodes;
+        const char *cert, *key, *ca; /* paths */
+    } fleet;
     struct settings_server *servers; /* in the order of the files */
     size_t server_count;
 };

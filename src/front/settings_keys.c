@@ -308,6 +308,23 @@ static const struct settings_key tls_keys[] = {
      .help = "authorities whose client certificates are taken (PEM)", .at_start = true},
     {0},
 };
+static const struct settings_key fleet_keys[] = {
+    {"listen", KEY_TEXT, AT(fleet.listen), .help = "ADDRESS:PORT for requests of the other gates",
+     .at_start = true},
+    {"address", KEY_TEXT, AT(fleet.address),
+     .help = "HOST:PORT under which this gate is in `nodes`; by default what `listen` says",
+     .at_start = true},
+    {"nodes", KEY_LIST, AT(fleet.nodes),
+     .help = "HOST:PORT of every gate, this one included: the same list at all", .at_start = true},
+    {"cert", KEY_PATH, AT(fleet.cert), .help = "the certificate that this gate shows to the others (PEM)",
+     .at_start = true},
+    {"key", KEY_PATH, AT(fleet.key), .help = "its private key (PEM)", .at_start = true},
+    {"ca", KEY_PATH, AT(fleet.ca),
+     .help = "the authority of this fleet and of nothing else: a holder of its certificates may forward "
+             "requests (PEM)",
+     .at_start = true},
+    {0},
+};
 static const struct settings_key drain_keys[] = {
     {"not_ready", KEY_DURATION, AT(drain.not_ready_ms),
      .help = "at the end: /readyz says 503 for so long while connections are still accepted; 0s by default",
@@ -376,6 +393,8 @@ const struct settings_key settings_root_keys[] = {
     {"workers", KEY_TEXT, AT(workers),
      .help = "processes that share the port and the home: a number, or auto (one per processor)",
      .at_start = true},
+    {"fleet", KEY_SECTION, .keys = fleet_keys,
+     .help = "the other gates: requests of a session go to the gate that has it"},
     {"drain", KEY_SECTION, .keys = drain_keys, .help = "how the gate ends"},
     {"sessions", KEY_SECTION, .keys = sessions_keys, .help = "what clients' sessions may take"},
     {"reload", KEY_SECTION, .keys = reload_keys, .help = "when changed settings and policies are read"},

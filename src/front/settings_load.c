@@ -1,3 +1,4 @@
+#include "front/nodes.h"
 #include "front/settings.h"
 
 #include "base/map.h"
@@ -671,7 +672,7 @@ static int finish(struct settings_owned *o, struct err *err) {
         return -1;
     s->bind = host;
     if (check_public(s, err) < 0 || check_auth(s, err) < 0 || check_discovery(s, err) < 0 ||
-        check_health(s, err) < 0 || check_sizes(s, err) < 0)
+        check_health(s, err) < 0 || check_sizes(s, err) < 0 || front_nodes_check(s, err) < 0)
         return -1;
     fill_defaults(s);
     find_lock(o);

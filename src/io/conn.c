@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -59,6 +61,19 @@ bool io_conn_address(const struct io_conn *c, struct io_address *ret_address) {
     int len = sizeof(peer);
     return !c->is_pipe && uv_tcp_getpeername(&c->uv.tcp, (struct sockaddr *)&peer, &len) == 0 &&
            io_address_of((struct sockaddr *)&peer, ret_address);
+}
+
+void io_conn_notice_loss(struct io_conn *c, uint32_t ms) {
+    uv_os_fd_t fd;
+    const int on = 1, probes = 2;
+    const int every_s = (int)(ms / 1000 / 3) + 1; /* idle, and two probes without an answer */
+    if (c->is_pipe || uv_fileno((uv_handle_t *)&c->uv.stream, &fd) < 0)
+        return;
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &every_s, sizeof(every_s));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof(every_s));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof(ms));
 }
 
 /* ---- descriptors that epoll refuses (files, /dev/null) are read by a thread through a pipe ---- */

@@ -115,6 +115,10 @@ void io_conn_finish(struct io_conn *c);
 /* The address of a connection's peer; false when it has none. */
 bool io_conn_address(const struct io_conn *c, struct io_address *ret_address);
 
+/* The other end of a TCP connection may vanish without a word: then the connection ends after about that
+ * long, whether bytes are under way or not. */
+void io_conn_notice_loss(struct io_conn *c, uint32_t ms);
+
 /* For tls.c: decrypted bytes go in here, ciphertext out there. */
 char *io_conn_in_space(struct io_conn *c, size_t *ret_len);
 bool io_conn_in_commit(struct io_conn *c, size_t len); /* false: the conn was closed meanwhile */

@@ -121,7 +121,7 @@ uint16_t io_bound_port(int fd, char ret_address[IO_ADDRESS_MAX]) {
     return ntohs(six ? v6->sin6_port : v4->sin_port);
 }
 
-int io_listen_open(const char *address, uint16_t port, struct err *err) {
+static int listen_open(const char *address, uint16_t port, bool shared, struct err *err) {
     struct sockaddr_storage addr;
     if (parse_address(strcmp(address, "localhost") == 0 ? "127.0.0.1" : address, port, &addr) != 0)
         return err_set(err, "listen on `%s`: not a numeric address; use one such as 127.0.0.1 or ::1",
@@ -131,12 +131,21 @@ int io_listen_open(const char *address, uint16_t port, struct err *err) {
     const socklen_t len =
         addr.ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
     if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
+        (!shared || setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) == 0) &&
         bind(fd, (struct sockaddr *)&addr, len) == 0 && listen(fd, IO_BACKLOG) == 0)
         return fd;
     err_set(err, "listen on %s:%u: %s", address, port, uv_strerror(-errno));
     if (fd >= 0)
         close(fd);
     return -1;
+}
+
+int io_listen_open(const char *address, uint16_t port, struct err *err) {
+    return listen_open(address, port, false, err);
+}
+
+int io_listen_shared(const char *address, uint16_t port, struct err *err) {
+    return listen_open(address, port, true, err);
 }
 
 struct io_listener *io_listen(struct io_loop *loop, const char *address, uint16_t port,

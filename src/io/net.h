@@ -14,6 +14,9 @@ struct io_listener *io_listen(struct io_loop *loop, const char *address, uint16_
                               uint16_t *ret_port, struct err *err);
 /* The two halves of it: a listening socket, which may have come from elsewhere, and taking connections. */
 int io_listen_open(const char *address, uint16_t port, struct err *err);
+/* The same where each process of this user has a socket of its own at that address; the system deals
+ * connections out. */
+int io_listen_shared(const char *address, uint16_t port, struct err *err);
 struct io_listener *io_listen_fd(struct io_loop *loop, int take_fd,
                                  void (*incoming)(struct io_listener *l, void *owner, int take_fd),
                                  void *owner);

@@ -49,6 +49,14 @@ static bool trust_system(SSL_CTX *ssl) {
     return SSL_CTX_set_default_verify_paths(ssl) == 1;
 }
 
+static struct io_tls_ctx *client_ctx(SSL_CTX *take_ssl) {
+    SSL_CTX_set_verify(take_ssl, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_mode(take_ssl, SSL_MODE_RELEASE_BUFFERS);
+    struct io_tls_ctx *ctx = mem_zalloc(sizeof(*ctx));
+    ctx->ssl = take_ssl;
+    return ctx;
+}
+
 struct io_tls_ctx *io_tls_client_ctx(struct err *err) {
     SSL_CTX *ssl = SSL_CTX_new(TLS_client_method());
     if (!ssl || !trust_system(ssl) || SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION) != 1) {
@@ -56,11 +64,7 @@ struct io_tls_ctx *io_tls_client_ctx(struct err *err) {
         err_set(err, "set up TLS: %s", first_reason());
         return NULL;
     }
-    SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, NULL);
-    SSL_CTX_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
-    struct io_tls_ctx *ctx = mem_zalloc(sizeof(*ctx));
-    ctx->ssl = ssl;
-    return ctx;
+    return client_ctx(ssl);
 }
 
 static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *out_len,
@@ -96,30 +100,50 @@ static struct io_tls_ctx *server_ctx(SSL_CTX *take_ssl) {
     return ctx;
 }
 
+/* Certificate and key of this side. *ret_what: the file that does not do. */
+static bool use_files(SSL_CTX *ssl, const char *cert, const char *key, const char **ret_what) {
+    *ret_what = "set up TLS";
+    if (!ssl || SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION) != 1)
+        return false;
+    *ret_what = cert;
+    if (SSL_CTX_use_certificate_chain_file(ssl, cert) != 1)
+        return false;
+    *ret_what = key;
+    return SSL_CTX_use_PrivateKey_file(ssl, key, SSL_FILETYPE_PEM) == 1 &&
+           SSL_CTX_check_private_key(ssl) == 1;
+}
+
+static void *refuse_files(SSL_CTX *take_ssl, const char *what, struct err *err) {
+    SSL_CTX_free(take_ssl);
+    err_set(err, "tls: `%s`: %s", what, first_reason());
+    return NULL;
+}
+
 struct io_tls_ctx *io_tls_server_ctx(const char *cert, const char *key, const char *client_ca,
                                      struct err *err) {
     SSL_CTX *ssl = SSL_CTX_new(TLS_server_method());
-    const char *what = "set up TLS";
-    bool fine = ssl && SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION) == 1;
-    if (fine) {
-        what = cert;
-        fine = SSL_CTX_use_certificate_chain_file(ssl, cert) == 1;
-    }
-    if (fine) {
-        what = key;
-        fine = SSL_CTX_use_PrivateKey_file(ssl, key, SSL_FILETYPE_PEM) == 1 &&
-               SSL_CTX_check_private_key(ssl) == 1;
-    }
+    const char *what;
+    bool fine = use_files(ssl, cert, key, &what);
     if (fine && client_ca) {
         what = client_ca;
         fine = ask_clients(ssl, client_ca);
     }
-    if (!fine) {
-        SSL_CTX_free(ssl);
-        err_set(err, "tls: `%s`: %s", what, first_reason());
-        return NULL;
+    return fine ? server_ctx(ssl) : refuse_files(ssl, what, err);
+}
+
+void io_tls_require_client(struct io_tls_ctx *ctx) {
+    SSL_CTX_set_verify(ctx->ssl, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+}
+
+struct io_tls_ctx *io_tls_member_ctx(const char *cert, const char *key, const char *ca, struct err *err) {
+    SSL_CTX *ssl = SSL_CTX_new(TLS_client_method());
+    const char *what;
+    bool fine = use_files(ssl, cert, key, &what);
+    if (fine) {
+        what = ca;
+        fine = SSL_CTX_load_verify_file(ssl, ca) == 1;
     }
-    return server_ctx(ssl);
+    return fine ? client_ctx(ssl) : refuse_files(ssl, what, err);
 }
 
 struct io_tls_ctx *io_tls_server_ctx_of(struct slice cert, struct slice key, struct err *err) {

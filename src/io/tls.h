@@ -14,6 +14,10 @@ struct io_tls_ctx *io_tls_server_ctx(const char *cert, const char *key, const ch
                                      struct err *err);
 /* The same from texts: a certificate and its key, made by this process. */
 struct io_tls_ctx *io_tls_server_ctx_of(struct slice cert, struct slice key, struct err *err);
+/* Of a server that asks for certificates: a client without one is refused, too. */
+void io_tls_require_client(struct io_tls_ctx *ctx);
+/* A client that shows a certificate of its own and trusts these authorities alone; PEM files. */
+struct io_tls_ctx *io_tls_member_ctx(const char *cert, const char *key, const char *ca, struct err *err);
 void io_tls_ctx_free(struct io_tls_ctx *ctx);
 
 /* Turns a connected conn into a TLS client for that host. `ready` is called once, with 0 or -1 and the

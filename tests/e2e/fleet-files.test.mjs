@@ -69,7 +69,7 @@ test('the page about Kubernetes explains every value of the chart, and no other'
 test('helm lint, and what it renders', { skip: haveHelm ? false : 'SKIPPED LOUDLY: no helm here' }, () => {
   const lint = spawnSync(helm, ['lint', '--strict', join(root, chart)], { encoding: 'utf8' });
   assert.equal(lint.status, 0, lint.stdout + lint.stderr);
-  for (const set of ['tls.secret=certs', 'autoscaling.enabled=true', 'networkPolicy.enabled=false']) {
+  for (const set of ['tls.secret=certs', 'fleet.secret=peers', 'fleet.secret=peers,autoscaling.enabled=true', 'autoscaling.enabled=true', 'networkPolicy.enabled=false']) {
     const { status, stdout, stderr } = spawnSync(helm, ['template', 'gates', join(root, chart), '--set', set], { encoding: 'utf8' });
     assert.equal(status, 0, stderr);
     const documents = YAML.parseAllDocuments(stdout).map((document) => document.toJS()).filter(Boolean);
@@ -77,7 +77,15 @@ test('helm lint, and what it renders', { skip: haveHelm ? false : 'SKIPPED LOUDL
     assert.ok(spec.securityContext.runAsNonRoot && spec.containers[0].securityContext.readOnlyRootFilesystem);
     const settings = YAML.parse(documents.find(({ kind }) => kind === 'ConfigMap').data['sallyport.yaml']);
     for (const key of Object.keys(settings)) assert.ok(known.includes(key), key);
-    assert.equal(documents.some(({ kind }) => kind === 'HorizontalPodAutoscaler'), set.startsWith('autoscaling'));
+    assert.equal(documents.some(({ kind }) => kind === 'HorizontalPodAutoscaler'), set.includes('autoscaling'));
+    const { spec: service } = documents.find(({ kind, metadata }) => kind === 'Service' && metadata.name === 'gates');
+    assert.equal(service.sessionAffinity, set.startsWith('fleet') ? 'None' : 'ClientIP');
+    assert.equal(settings.fleet?.nodes.length, set.startsWith('fleet') ? (set.includes('autoscaling') ? 12 : 3) : undefined);
+    if (!settings.fleet) continue;
+    assert.equal(settings.fleet.address.replace('${POD_NAME}', 'gates-0'), settings.fleet.nodes[0]);
+    assert.ok(spec.volumes.some(({ name, secret }) => name === 'fleet' && secret.secretName === 'peers'));
+    const policy = documents.find(({ kind }) => kind === 'NetworkPolicy').spec;
+    assert.ok(policy.ingress.some(({ ports }) => ports[0].port === 'fleet') && policy.egress.some(({ ports }) => ports[0].port === 9443));
   }
 });
 

@@ -4,23 +4,12 @@ import { Agent, request as httpsRequest } from 'node:https';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
-import { ALLOW_ALL, ENDPOINTS, cli, expected, policyFile, probeCommand, run, startServe, tempDir, use } from '../lib/index.mjs';
+import { ALLOW_ALL, ENDPOINTS, cli, expected, policyFile, probeCommand, startServe, tempDir, use } from '../lib/index.mjs';
+import { certificates } from '../lib/certificates.mjs';
 
 const dir = tempDir('mtls');
-const file = (name) => join(dir, name);
+const { file, authority, certificate } = certificates(dir);
 const [command, ...args] = probeCommand();
-
-async function openssl(...line) {
-  const { code, stderr } = await run('openssl', line, { cwd: dir });
-  assert.equal(code, 0, stderr);
-}
-const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
-const authority = (name) => openssl('req', '-x509', ...newKey, '-keyout', `${name}.key`, '-out', `${name}.pem`, '-days', '2', '-subj', `/CN=${name}`);
-async function certificate(name, ca, ext, subject = `/O=Test/CN=${name}`) {
-  writeFileSync(file(`${name}.ext`), `${ext}\n`);
-  await openssl('req', ...newKey, '-keyout', `${name}.key`, '-out', `${name}.csr`, '-subj', subject);
-  await openssl('x509', '-req', '-in', `${name}.csr`, '-CA', `${ca}.pem`, '-CAkey', `${ca}.key`, '-CAcreateserial', '-out', `${name}.pem`, '-days', '2', '-extfile', `${name}.ext`);
-}
 
 before(async () => {
   await authority('ca');
