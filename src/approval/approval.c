@@ -55,7 +55,7 @@ void approval_refusal(enum state_decide why, struct slice id, const struct state
     }
 }
 
-/* ---- does it still fit? ---- */
+/* ---- is the approval still valid? ---- */
 
 struct hashes {
     void (*each)(void *ctx, const char *hash);

@@ -18,22 +18,22 @@
 #include "server/server.h"
 #include "wire/emit.h"
 
-#define STATE_MARK "spa1."             /* in front of a requestState that is ours */
-#define INPUT_KEY "sallyport_approval" /* our question among those of the server */
+#define STATE_MARK "spa1."             /* prefix of our own requestState */
+#define INPUT_KEY "sallyport_approval" /* key of our question among those of the server */
 
-/* What an approval is asked for, on its way through the store. Its texts are its own: the call may end before
- * the disk has answered. */
+/* A request for an approval on its way to the store. It owns its texts: the call may end before the disk
+ * has answered. */
 struct ask_work {
     struct io_work work;
-    struct call *call; /* NULL: it has ended */
+    struct call *call; /* NULL: the call has ended */
     struct approvals *ap;
     struct arena arena;
-    bool opens;                     /* nothing is asked for; the database is made */
-    struct state_decision decision; /* of the person at the client; made before anything else */
+    bool opens;                     /* nothing is requested; only creates the database */
+    struct state_decision decision; /* decision of the person at the client; made first */
     enum state_decide decided;
     struct state_approval after; /* of the decision */
-    bool asks;                   /* `want` is asked for, unless `continued` is covered */
-    struct slice continued;      /* digest of the continuation; empty: it is none */
+    bool asks;                   /* `want` is requested, unless `continued` is covered */
+    struct slice continued;      /* digest of the continuation; empty: this call is not one */
     struct state_approval want, found;
     enum state_ask answer;
     struct err err;
@@ -48,26 +48,27 @@ struct errand {
     void (*done)(struct errand *w); /* on the loop; may be NULL */
     struct slice id, digest;
     uint64_t now_ms;
-    struct slice *ids;            /* of a look: those that calls wait for */
-    bool *over;                   /* whether one is decided, or no longer exists */
+    struct slice *ids;            /* of a check: the approvals that calls wait for */
+    bool *over;                   /* one is decided, or no longer exists */
     struct state_approval *ended; /* of a sweep */
     size_t count, pending;
     struct err err;
 };
 
 struct call_approval {
-    struct ask_work *asking;     /* while it is asked for */
-    struct ask_work *asked;      /* and when there is an answer, until it is read */
+    struct ask_work *asking;     /* while the store works on it */
+    struct ask_work *asked;      /* the store's answer, until it is read */
     struct state_approval found; /* texts in the call's arena */
-    struct slice digest;         /* of the call; what was found may be bound to a continuation of it */
-    bool waiting;                /* in the list */
-    bool late;                   /* its time is over */
-    bool unanswered;             /* the client was asked and gave no decision */
-    bool must_ask;               /* the client, at the next turn */
-    uint64_t ask;                /* our question at the client; 0: none */
-    struct slice question;       /* its params */
-    uint64_t told;               /* progress notifications so far */
-    uint64_t tell_ms;            /* when the next one is due */
+    struct slice
+        digest;   /* digest of the call; the approval that was found may be bound to a continuation of it */
+    bool waiting; /* in the list */
+    bool late;    /* it has expired */
+    bool unanswered;       /* the client was asked and gave no decision */
+    bool must_ask;         /* ask the client in the next turn */
+    uint64_t ask;          /* id of our question at the client; 0: none */
+    struct slice question; /* its params */
+    uint64_t told;         /* progress notifications so far */
+    uint64_t tell_ms;      /* when the next one is due */
 };
 
 /* ---- how a person is reached ---- */
@@ -99,7 +100,7 @@ static enum way choose_way(const struct call *c) {
     const struct msg *m = c->request;
     if (ap->settings.mode == APPROVE_HOLD)
         return WAY_HOLD;
-    /* Where the policy names approvers, the user of the client is not known to be one. */
+    /* If the policy names approvers, the user of the client is not known to be one. */
     if (ap->settings.mode == APPROVE_RETRY || c->verdict.approver_count > 0)
         return WAY_RETRY;
     bool person = ap->settings.persons || c->session->principal->roles & PRINCIPAL_PERSON;
@@ -130,7 +131,7 @@ static struct slice approvers_json(struct call *c) {
     return json;
 }
 
-/* What the policy says, and what tokens in the arguments stand for. */
+/* The policy's reason, and the descriptions of tokens in the arguments. */
 static struct slice request_text(struct call *c) {
     return c->stands_for.len
                ? arena_printf(&c->arena, "%.*s (%.*s)", SLICE_FMT(c->verdict.text), SLICE_FMT(c->stands_for))
@@ -140,7 +141,7 @@ static struct slice request_text(struct call *c) {
 static struct state_approval describe(struct call *c) {
     const struct approvals *ap = c->session->core->approvals;
     uint64_t now = clock_wall_ms();
-    CHECK(c->args_hash.len); /* else it would be an approval of any arguments */
+    CHECK(c->args_hash.len); /* otherwise it would approve any arguments */
     uint64_t lasts =
         c->verdict.approval_timeout_ms ? c->verdict.approval_timeout_ms : ap->settings.timeout_ms;
     struct state_approval want = {
@@ -165,7 +166,7 @@ static struct state_approval describe(struct call *c) {
     return want;
 }
 
-/* The definition is part of what is approved: it has to be known. False: the call waits for it. */
+/* The definition is part of the approval: it must be known. False: the call waits for it. */
 static bool know_definition(struct call *c) {
     if (c->kind != CALL_TOOLS_CALL || c->fingerprint.len || !c->server)
         return true;
@@ -178,7 +179,7 @@ static bool know_definition(struct call *c) {
     return true;
 }
 
-/* ---- what the agent is told ---- */
+/* ---- texts for the agent ---- */
 
 /* A text for the agent to pass on. It names no command: an agent must not be able to approve by running
  * it. */
@@ -193,7 +194,7 @@ static struct slice instructions(struct call *c) {
                         SLICE_FMT(id), SLICE_FMT(where));
 }
 
-/* -32003 with everything that is needed to go on. */
+/* -32003 with all data that a retry needs. */
 static enum call_next tell_pending(struct call *c) {
     const struct state_approval *r = &c->approval->found;
     char until[CLOCK_TEXT_MAX];
@@ -222,7 +223,7 @@ static enum call_next refuse(struct call *c, struct slice text) {
     return answer_deny(c);
 }
 
-/* What the person at the client reads: the arguments decoded, without JSON escapes. */
+/* The question for the person at the client: the arguments decoded, without JSON escapes. */
 static struct slice question(struct call *c) {
     const struct state_approval *r = &c->approval->found;
     return arena_printf(&c->arena, "%.*s\n\n%.*s wants to call %.*s of server %.*s with %.*s",
@@ -233,7 +234,7 @@ static struct slice question(struct call *c) {
                         SLICE_FMT(glyph_printable(r->args, APPROVE_TEXT_MAX, &c->arena)));
 }
 
-/* The params of elicitation/create. Nothing is preselected: accepting without a choice approves nothing. */
+/* The params of elicitation/create. No choice is preselected: accepting without a choice approves nothing. */
 static struct slice question_params(struct call *c) {
     struct buf out;
     buf_init(&out, APPROVE_QUESTION_MAX);
@@ -357,9 +358,9 @@ static struct slice own_state(struct call *c) {
     return slice_starts(state, SLICE(STATE_MARK)) ? state : (struct slice){0};
 }
 
-/* ---- a call that goes on after a question of its server ---- */
+/* ---- a call that continues after a question of its server ---- */
 
-/* A digest of the call together with the server's state; differs for every other call. */
+/* A digest of the call and the server's state; different for every other call. */
 static struct slice continued_digest(struct call *c, struct slice digest, struct slice state) {
     struct slice text =
         arena_printf(&c->arena, "%.*s continues with %.*s", SLICE_FMT(digest), SLICE_FMT(state));
@@ -375,10 +376,11 @@ void approve_extend(struct call *c, struct slice state) {
     struct errand *w = errand_new(c->session->core->approvals, run_extend, NULL);
     w->id = arena_dup(&w->arena, ca->found.id);
     w->digest = arena_dup(&w->arena, continued_digest(c, ca->digest, state));
-    errand_start(w); /* before the client's next request */
+    errand_start(w); /* stored before the client's next request */
 }
 
-/* Does it bring answers to questions of its server? Then the digest of that continuation, else empty. */
+/* Does the call bring answers to questions of its server? Then the digest of that continuation, else
+ * empty. */
 static struct slice continues(struct call *c, struct slice digest) {
     const struct msg *m = c->request;
     uint32_t params = c->modern && takes_input(c) ? m->rpc.params : 0;
@@ -393,7 +395,7 @@ static struct slice continues(struct call *c, struct slice digest) {
 
 /* ---- answers ---- */
 
-struct asking {                            /* what the store is asked for a call */
+struct asking {                            /* a request of a call to the store */
     const struct state_decision *decision; /* NULL: none */
     const struct state_approval *want;     /* NULL: nothing */
     struct slice continued;
@@ -402,7 +404,7 @@ static enum call_next ask_store(struct call *c, const struct asking *what);
 
 enum said { SAID_NOTHING, SAID_APPROVE, SAID_DENY };
 
-/* An ElicitResult. Only an explicit choice approves; declining denies; dismissing leaves it open. */
+/* An ElicitResult. Only an explicit choice approves; declining denies; dismissing decides nothing. */
 static enum said read_elicited(const struct tape *t, uint32_t result) {
     uint32_t action = result ? tape_get_str(t, result, "action") : 0;
     if (!action || tape_eq(t, action, SLICE("cancel")))
@@ -424,8 +426,8 @@ static struct state_decision client_decision(struct call *c, struct slice id, bo
     };
 }
 
-/* A modern client came back with its user's answer, which becomes a decision. False: the state is not one of
- * ours for this call. */
+/* A modern client repeats the call with its user's answer, which becomes a decision. False: the state is
+ * not ours for this call. */
 static bool take_input(struct call *c, struct slice digest, struct state_decision *ret_decision) {
     struct approvals *ap = c->session->core->approvals;
     const struct msg *m = c->request;
@@ -477,10 +479,10 @@ static void on_tick(struct io_timer *timer);
 
 static enum call_next wait_here(struct call *c) {
     struct approvals *ap = c->session->core->approvals;
-    call_settle(c, UINT64_MAX); /* nothing is held while a person is asked */
+    call_settle(c, UINT64_MAX); /* no reservation is held while a person is asked */
     c->approval->waiting = true;
     list_push(&ap->waiting, &c->wait);
-    /* Messages to the client are sent from the timer: sending may make its front free the call. */
+    /* Messages to the client are sent from the timer: its front may free the call while sending. */
     io_timer_arm(ap->core->up.loop, &ap->timer, 0, on_tick);
     return CALL_WAIT;
 }
@@ -499,7 +501,7 @@ static void tell_progress(struct call *c, uint64_t now) {
     c->sink->ops->event(c->sink, &out);
 }
 
-/* Is there anything new for this call? */
+/* Has the approval of this call changed? */
 static bool look(struct call *c, const struct errand *w, uint64_t now) {
     struct call_approval *a = c->approval;
     a->late = a->found.expires_ms <= now;
@@ -519,7 +521,7 @@ static void put_question(struct call *c) {
     call_resume(c);
 }
 
-/* Notifying one call may end it and others: only one is handled at a time. */
+/* Resuming one call may end it and others: only one is handled at a time. */
 static void look_at_all(struct approvals *ap, const struct errand *w) {
     uint64_t now = clock_wall_ms();
     struct list round, *n;
@@ -548,7 +550,7 @@ static void on_looked(struct errand *w) {
         io_timer_arm(ap->core->up.loop, &ap->timer, APPROVE_LOOK_MS, on_tick);
 }
 
-/* The store is queried on its thread; the result is handled when it arrives. */
+/* Queries the store on its thread; the result is handled when it arrives. */
 static void start_look(struct approvals *ap) {
     struct errand *w = errand_new(ap, run_look, on_looked);
     size_t room = 0;
@@ -655,7 +657,7 @@ static enum call_next fault(struct call *c, const struct err *err) {
     return answer_deny(c);
 }
 
-/* The call was resumed: has it expired, or is it judged again? */
+/* The call was resumed: has it expired, or must it be judged again? */
 static enum call_next woken(struct call *c) {
     c->approval->waiting = false;
     bool asked_only = c->approval->unanswered && !c->approval->late;
@@ -666,11 +668,11 @@ static enum call_next woken(struct call *c) {
         return refuse(c, SLICE("The identity behind this call is no longer valid"));
     if (asked_only)
         return reach(c);
-    call_set_policy(c, server_policy(c->session, c->server)); /* it may be another by now */
+    call_set_policy(c, server_policy(c->session, c->server)); /* the policy may have changed */
     return CALL_JUDGE_AGAIN;
 }
 
-/* All texts of an approval, in another arena. */
+/* Copies all texts of an approval to another arena. */
 static struct state_approval copy_approval(const struct state_approval *from, struct arena *a) {
     struct state_approval to = *from;
     struct slice *const texts[] = {&to.id,
@@ -695,7 +697,7 @@ static struct state_approval copy_approval(const struct state_approval *from, st
     return to;
 }
 
-/* On the thread, over a connection of its own. */
+/* On the thread, with a connection of its own. */
 static void run_ask(struct io_work *work) {
     struct ask_work *w = container_of(work, struct ask_work, work);
     struct state_approvals *store = thread_store(w->ap, &w->err);
@@ -726,9 +728,9 @@ static void on_asked(struct io_work *work) {
                         &w->after, w->decision.decider);
     else if (w->decision.id.len && w->decided == STATE_DECIDE_FAULT)
         log_error("approvals: %s", w->err.text);
-    if (w->opens) /* a failed open fails again at the next use, and is reported then */
+    if (w->opens) /* a failed open is tried again at the next use, and reported then */
         w->ap->made = true;
-    if (!c) { /* an approval that was used up for it stays used */
+    if (!c) { /* an approval that the call used stays used */
         ask_free(w);
         return;
     }
@@ -739,7 +741,7 @@ static void on_asked(struct io_work *work) {
     call_resume(c);
 }
 
-/* Nothing: only opens it. */
+/* Does nothing but open the store. */
 static enum call_next ask_store(struct call *c, const struct asking *what) {
     struct ask_work *w = mem_zalloc(sizeof(*w));
     c->approval = c->approval ? c->approval : arena_new(&c->arena, struct call_approval);

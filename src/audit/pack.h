@@ -1,13 +1,11 @@
-/* A block as it lies in the file: what a text has in common with the record before it of the same kind is not
- * written again. Most calls differ in their numbers and little else, and bytes that are copied into a file
- * twice, summed and kept for years are what a log costs. The chain is over the whole records; nothing here
- * has to be trusted.
+/* Packs the records of a block: a text that equals the one in the previous record of the same kind is not
+ * written again. Most calls differ in little but their numbers, and a log mostly costs the bytes that are
+ * copied, hashed and kept. The chain covers the complete records, so nothing here has to be trusted.
  *
- *   FF FF FF FF │ tag, 8 │ mask, 3 │ kind and numbers │ texts whose bit is not set, each behind its length │
- * …
+ *   FF FF FF FF │ tag, 8 │ mask, 3 │ kind and numbers │ texts whose bit is not set, each with its length │ …
  *
- * A bit of the mask: that text is as before (at first: empty); of texts from AUDIT_TEXTS_OLD on, that it is
- * not. Private to the audit room. */
+ * A bit of the mask: that text is unchanged (initially empty). For texts from AUDIT_TEXTS_OLD on the bit is
+ * inverted. Private to the audit room. */
 #pragma once
 
 #include "audit/record.h"

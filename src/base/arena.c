@@ -103,7 +103,8 @@ struct slice arena_u64(struct arena *a, uint64_t value) {
     return slice_of(at, (size_t)(end - at));
 }
 
-/* Printed where the arena goes on, which is nearly always room enough: measuring first would print twice. */
+/* Prints directly into the free part of the chunk, which is nearly always large enough: measuring first
+ * would format twice. */
 struct slice arena_printf(struct arena *a, const char *fmt, ...) {
     va_list ap, again;
     va_start(ap, fmt);

@@ -5,7 +5,7 @@
 
 #include <malloc.h>
 
-#define BLOCK_BIG_LOOK 16 /* free larger blocks that are looked at for one that fits */
+#define BLOCK_BIG_LOOK 16 /* free larger blocks that are checked for one that fits */
 
 void block_pool_init(struct block_pool *p) { *p = (struct block_pool){0}; }
 
@@ -67,10 +67,11 @@ static struct block *big_take(struct block_pool *p, size_t size) {
     return NULL;
 }
 
-/* Those that lie free never make it more than was in use at once. */
+/* The pool never keeps more memory than was in use at the same time. */
 static struct block *big_new(struct block_pool *p, size_t size) {
     CHECK(size <= UINT32_MAX - BLOCK_BYTES);
-    size = (size + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES; /* alike, so that one serves for another */
+    size = (size + BLOCK_BYTES - 1) / BLOCK_BYTES *
+           BLOCK_BYTES; /* rounded up, so that blocks can be reused for each other */
     struct block *b = big_take(p, size);
     if (!b) {
         while (p->big && p->big_bytes + p->big_kept + size > p->big_peak)
@@ -90,11 +91,11 @@ static void big_keep(struct block_pool *p, struct block *b) {
     p->big = b;
 }
 
-/* free() leaves most of it with the process, between small pieces that live on. */
+/* free() keeps most of this memory in the process, because small live pieces lie between. */
 bool block_pool_rest(struct block_pool *p) {
     if (!p->big_used && p->big) {
         big_drop_all(p);
-#ifdef __GLIBC__ /* musl gives large pieces back by itself */
+#ifdef __GLIBC__ /* musl returns large pieces to the system itself */
         malloc_trim(0);
 #endif
     }

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define BLOCK_SMALL 16384   /* what one read of a socket takes; most messages are far smaller */
-#define BLOCK_BYTES 65536   /* what one read of a pipe takes: many messages at once */
+#define BLOCK_SMALL 16384   /* one read of a socket; most messages are far smaller */
+#define BLOCK_BYTES 65536   /* one read of a pipe, which may bring many messages */
 #define BLOCK_SMALL_MAX 512 /* free small blocks that a pool keeps */
 #define BLOCK_POOL_MAX 32   /* free blocks of BLOCK_BYTES */
 
@@ -33,14 +33,14 @@ struct block_pool {
     struct block *big; /* free larger blocks, so that a stream of large messages reuses them */
     size_t big_kept;   /* their bytes */
     size_t big_bytes;  /* of the larger blocks in use */
-    size_t big_peak;   /* the most that were in use at once, of late */
-    bool big_used;     /* since block_pool_rest was called last */
+    size_t big_peak;   /* bytes that the pool may hold: the recent peak of use */
+    bool big_used;     /* since the last block_pool_rest() */
 };
 
 void block_pool_init(struct block_pool *p);
-void block_pool_free(struct block_pool *p); /* the free blocks; those in use free themselves later */
-/* Every now and then: memory of larger blocks that have not been wanted since the last time goes back to the
- * system. False when there is none. */
+void block_pool_free(struct block_pool *p); /* frees the unused blocks; blocks in use free themselves later */
+/* Call this periodically: returns larger blocks that were not used since the last call to the system.
+ * False when there are none. */
 bool block_pool_rest(struct block_pool *p);
 struct block *block_new(struct block_pool *p, size_t size); /* refs 1, cap at least size */
 static inline struct block *block_ref(struct block *b) {

@@ -60,7 +60,7 @@ bool buf_printf(struct buf *b, const char *fmt, ...) {
     va_end(ap);
     char *to = need < 0 ? NULL : buf_reserve(b, (size_t)need + 1);
     if (to) {
-        if ((size_t)need >= room) /* it did not fit where it was tried */
+        if ((size_t)need >= room) /* the first attempt did not fit */
             vsnprintf(to, (size_t)need + 1, fmt, again);
         b->len += (size_t)need;
     }

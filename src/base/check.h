@@ -2,7 +2,7 @@
  * does. */
 #pragma once
 
-/* Called before the process ends for such a reason; NULL: nothing. */
+/* Called before an assertion ends the process; NULL: nothing is called. */
 extern void (*check_last_words)(void);
 
 _Noreturn void check_fail(const char *expr, const char *file, int line);

@@ -1,4 +1,4 @@
-/* Time, in the two senses: a steady count for durations and the calendar for people. */
+/* Two clocks: a monotonic one for durations and the wall clock for dates. */
 #pragma once
 
 #include <stddef.h>
@@ -22,7 +22,7 @@ static inline uint64_t clock_window_start(uint64_t wall_ms, uint64_t window_ms) 
 void clock_text(uint64_t wall_ms, char text[CLOCK_TEXT_MAX]);
 /* The same in the time zone of this machine (or of TZ): 2026-01-02T04:04:05.678+01:00; Z when that is UTC. */
 void clock_local_text(uint64_t wall_ms, char text[CLOCK_TEXT_MAX]);
-/* When the day began, in that time zone, that is `days_ago` days before the one around wall_ms. */
+/* Start of the day, in that time zone, `days_ago` days before the day of wall_ms. */
 uint64_t clock_local_midnight(uint64_t wall_ms, int days_ago);
 /* A calendar time in that time zone; month and day count from 1. */
 uint64_t clock_local_ms(int year, int month, int day, int hour, int minute, int second);

@@ -1,7 +1,7 @@
-/* What this processor can do beyond the least of its kind. Not the compiler's __builtin_cpu_supports: the
- * runtime of the static build does not have it. */
+/* Optional features of this processor. __builtin_cpu_supports is not used: the static build's runtime
+ * lacks it. */
 #pragma once
 
 #include <stdbool.h>
 
-extern bool cpu_avx2; /* known before main() */
+extern bool cpu_avx2; /* set before main() */

@@ -8,7 +8,7 @@ struct err {
     char text[ERR_TEXT_MAX];
 };
 
-/* Both return -1. err may be NULL when the caller does not care. */
+/* Both return -1. err may be NULL. */
 int err_set(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Puts "context: " in front of the text that is there. */
+/* Puts "context: " in front of the current text. */
 int err_wrap(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -74,7 +74,7 @@ static uint8_t class_of(uint32_t code) {
 /* Combining marks in canonical order, so that two orders of the same marks come out the same. An insertion
  * sort of each run of marks by their class, in place; runs are short, so that its cost stays linear. */
 static void order_marks(char *text, size_t len) {
-    size_t run = 0, count = 0; /* where the present run of marks begins, and how long it is */
+    size_t run = 0, count = 0; /* start and length of the current run of marks */
     for (size_t at = 0; at < len;) {
         size_t start = at;
         uint8_t rank = class_of(read_code(slice_of(text, len), &at));

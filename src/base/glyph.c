@@ -51,7 +51,7 @@ struct slice glyph_printable(struct slice text, size_t max, struct arena *a) {
             return slice_of(out, n + 3);
         }
         if (cp == '\n' || cp == '\r' || cp == '\t' || cp == 0x2028 ||
-            cp == 0x2029) { /* YAML ends lines there too */
+            cp == 0x2029) { /* YAML treats these as line ends too */
             if (n && out[n - 1] != ' ')
                 out[n++] = ' ';
         } else if (glyph_is_invisible(cp) || glyph_is_control(cp)) {

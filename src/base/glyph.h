@@ -1,4 +1,4 @@
-/* Code points, and texts from outside as people may see them. */
+/* Code points, and text from outside made safe to display. */
 #pragma once
 
 #include "base/arena.h"

@@ -11,10 +11,10 @@
 #include <string.h>
 
 #define LOG_LINE_MAX 4096
-#define LOG_FRAME_MAX 96   /* what stands around it: colour, program, time, level */
-#define LOG_SPELLED_MAX 12 /* bytes of one character that is spelled out */
-#define LOG_HELD_MAX 16384 /* lines of one turn that leave together */
-#define LOG_OFTEN_MAX 1024 /* longer ones are not counted */
+#define LOG_FRAME_MAX 96   /* room for colour, program name, time and level */
+#define LOG_SPELLED_MAX 12 /* bytes of one escaped character */
+#define LOG_HELD_MAX 16384 /* lines of one turn of the loop that are written together */
+#define LOG_OFTEN_MAX 1024 /* longer lines are not counted as repetitions */
 #define LOG_FIELDS_MAX 8
 #define LOG_FIELD_MAX 256 /* bytes of one value */
 
@@ -34,7 +34,7 @@ void log_set_level(enum log_level level) { atomic_store(&log_threshold, (int)lev
 
 enum log_level log_get_level(void) { return (enum log_level)atomic_load(&log_threshold); }
 
-/* How many bytes the character has; 0 when they are none. */
+/* The number of bytes of the character; 0 for invalid UTF-8. */
 static size_t log_char(struct slice at) {
     const unsigned char *b = (const unsigned char *)at.ptr;
     size_t len = b[0] < 0x80                   ? 1
@@ -48,9 +48,9 @@ static size_t log_char(struct slice at) {
     return len;
 }
 
-/* What others sent us may stand in a log line: no byte of it reaches a terminal as a control code, and what a
- * reader would not see, or would see in another order, is spelled out. The selector behind many an emoji is
- * left. Returns the end of what was written, at most `cap` bytes. */
+/* Log lines may contain text from peers. Control codes are escaped so that they do not reach a terminal,
+ * and so are characters that are invisible or change the order of text. The variation selector after many
+ * emoji stays. Returns the end of the output, at most `cap` bytes. */
 static char *log_defuse(char *to, size_t cap, struct slice text) {
     const char *end = to + cap;
     for (size_t i = 0, len; i < text.len; i += len) {
@@ -80,10 +80,10 @@ static _Thread_local struct {
     bool on;
     size_t len;
     char lines[LOG_HELD_MAX];
-    /* What log_often said last. */
+    /* The line that log_often wrote last. */
     enum log_level level;
-    uint64_t again;   /* how often since */
-    size_t often_len; /* 0: nothing is counted */
+    uint64_t again;   /* repetitions since then */
+    size_t often_len; /* 0: no line is counted */
     char often[LOG_OFTEN_MAX];
 } log_held;
 
@@ -114,7 +114,7 @@ static void log_put(const char *line, size_t len) {
 
 /* ---- lines ---- */
 
-/* A member of a JSON object. Neither controls nor stray bytes are left in the text. */
+/* A member of a JSON object. Control characters and invalid bytes are removed from the text. */
 static size_t log_member(char *to, const char *name, struct slice text, size_t text_max) {
     char plain[LOG_LINE_MAX];
     const char *end = log_defuse(plain, text_max, text);
@@ -142,7 +142,7 @@ static void log_write_json(enum log_level level, struct slice text, const struct
     log_put(out, n + 2);
 }
 
-/* Asked once: a line for each denial is written while others wait. */
+/* Read once: a line is written for each denial, while other calls wait. */
 static bool log_has_colour(void) {
     static _Atomic int known = -1;
     int terminal = atomic_load_explicit(&known, memory_order_relaxed);
@@ -201,7 +201,7 @@ void log_write(enum log_level level, const char *fmt, ...) {
         log_line(level, slice_of(text, (size_t)len < sizeof(text) ? (size_t)len : sizeof(text) - 1));
 }
 
-/* Does the text name it already, as `value` or [value]? */
+/* Does the text already contain it, as `value` or [value]? */
 static bool log_names_it(struct slice text, struct slice value) {
     const char *at = text.ptr, *end = text.ptr + text.len;
     while ((at = memmem(at, (size_t)(end - at), value.ptr, value.len))) {
@@ -212,8 +212,8 @@ static bool log_names_it(struct slice text, struct slice value) {
     return false;
 }
 
-/* The text, then name=value of each field that there is room for; with `once`, of those that the text does
- * not name. */
+/* The text, then name=value of each field that fits; with `once`, only fields that the text does not
+ * contain. */
 static struct slice log_join(char to[LOG_LINE_MAX], struct slice text, const struct log_field *fields,
                              size_t count, bool once) {
     CHECK(count <= LOG_FIELDS_MAX && text.len < LOG_LINE_MAX);
@@ -248,7 +248,7 @@ void log_about(enum log_level level, const struct log_field *fields, size_t coun
         log_line(level, log_join(whole, text, fields, count, true));
 }
 
-/* ---- what is said often ---- */
+/* ---- repeated lines ---- */
 
 bool log_counts(void) { return log_held.often_len > 0; }
 
@@ -261,7 +261,7 @@ void log_told(void) {
     log_held.often_len = 0;
 }
 
-/* Is it what was said last? Then it is counted. */
+/* Is it the same line as the last one? Then it is only counted. */
 static bool log_again(enum log_level level, struct slice text) {
     if (log_held.often_len && level == log_held.level &&
         slice_eq(text, slice_of(log_held.often, log_held.often_len))) {

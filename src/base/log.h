@@ -1,4 +1,4 @@
-/* Lines for people, on stderr. Only main, cli/ and the call path log; the rooms below return errors. */
+/* Log lines on stderr. Only main, cli/ and the call path log; lower rooms return errors. */
 #pragma once
 
 #include "base/slice.h"
@@ -9,22 +9,23 @@ enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 
 void log_set_level(enum log_level level);
 enum log_level log_get_level(void);
-/* One JSON object a line: time, level, message, and what the line is about. */
+/* One JSON object per line: time, level, message, fields. */
 void log_set_json(bool on);
-/* Lines for people begin with the local time: those of a gate, which are read later. */
+/* Text lines start with the local time. For a gate, whose log is read later. */
 void log_set_timed(bool on);
 void log_write(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void log_line(enum log_level level, struct slice text);
-/* From now on lines of this thread leave together, at log_flush or when they are many: a gate that refuses
- * much would otherwise spend as much on saying so as on the refusal. off: each by itself, as at the start. */
+/* Buffers the lines of this thread until log_flush, or until the buffer is full: a gate that refuses many
+ * calls would otherwise spend as much time on writing lines as on refusals. off (default): each line is
+ * written immediately. */
 void log_hold(bool on);
 void log_flush(void);
-/* For what may be said without end, in a thread that holds its lines: the same again is not written but
- * counted, until log_told says how often it was. The owner of the lines does that (log_counts) after
- * LOG_COUNT_MS: an agent that does not take no for an answer fills no disk. */
+/* For lines that may repeat endlessly, in a thread with log_hold: repetitions of the last line are counted
+ * instead of written. While log_counts() is true, the owner of the thread calls log_told() after
+ * LOG_COUNT_MS, which writes the count. An agent that repeats a denied call then cannot fill the disk. */
 void log_often(enum log_level level, struct slice text);
-/* What a line is about: a line for people ends with name=value, a JSON line has members. Empty values are
- * left away. log_about also leaves away, for people, values that the text has. */
+/* Fields of a line: name=value at the end of a text line, members of a JSON line. Empty values are
+ * omitted. log_about also omits, in text lines, values that the text contains. */
 struct log_field {
     const char *name;
     struct slice value;

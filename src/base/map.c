@@ -104,7 +104,7 @@ static void map_resize(struct map *m, size_t cap) {
     free(old.entries);
 }
 
-/* Where the key is or would go, with room for it. */
+/* The slot of the key, or the free slot for it; grows the table first if needed. */
 static struct map_entry *map_place(struct map *m, struct slice key, uint64_t hash) {
     if ((m->count + 1) * 4 > m->cap * 3)
         map_resize(m, m->cap ? m->cap * 2 : MAP_CAP_MIN);

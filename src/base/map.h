@@ -21,7 +21,8 @@ void map_free(struct map *m);
 void *map_get(const struct map *m, struct slice key); /* NULL when absent */
 /* Replaces an entry with the same key (and its key pointer); returns the old value or NULL. */
 void *map_put(struct map *m, struct slice key, void *value);
-bool map_add(struct map *m, struct slice key, void *value); /* false, and nothing done, when it is there */
+bool map_add(struct map *m, struct slice key,
+             void *value); /* false, and no change, when the key is present */
 void *map_remove(struct map *m, struct slice key);
 /* Walk: start with *at = 0; returns NULL at the end. The map must not change meanwhile. */
 struct map_entry *map_next(const struct map *m, size_t *at);

@@ -1,5 +1,5 @@
-/* Allocation that cannot fail, cleanup attributes and moves. Every size a user controls has met a ceiling
- * before it arrives here, so running out of memory is a fault of the machine and aborts. */
+/* Allocation that cannot fail, cleanup attributes and moves. Every size that a user controls is checked
+ * against a ceiling first, so running out of memory is a fault of the machine and aborts. */
 #pragma once
 
 #include <stddef.h>

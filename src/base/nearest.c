@@ -2,7 +2,7 @@
 
 #define NEAREST_LEN_MAX 64
 
-/* Edit distance with adjacent swaps counted as one; words over the maximum are infinitely far. */
+/* Edit distance with adjacent swaps counted as one; longer words than the maximum are infinitely far. */
 size_t nearest_distance(struct slice a, struct slice b) {
     if (a.len > NEAREST_LEN_MAX || b.len > NEAREST_LEN_MAX)
         return SIZE_MAX;

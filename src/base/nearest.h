@@ -3,6 +3,6 @@
 
 #include "base/slice.h"
 
-/* NULL when nothing is close enough to be worth saying. `words` ends with NULL. */
+/* NULL when no word is close enough. `words` ends with NULL. */
 const char *nearest_word(struct slice word, const char *const *words);
 size_t nearest_distance(struct slice a, struct slice b);

@@ -22,7 +22,7 @@ bool openssl_is_loaded(void) { return true; }
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool loaded;
 
-/* Nothing works without it, and it belongs to the installation. */
+/* Without OpenSSL nothing works, and a missing library is a broken installation. */
 static void *must_have(void *what) {
     if (what)
         return what;

@@ -1,7 +1,6 @@
-/* OpenSSL, loaded at its first use: to be linked with it costs every start of the gate 1.5 ms, most of them
- * for names that only its own parts look up, and many a gate answers before it needs any of it. Included in
- * place of <openssl/...>. The names below are those that are used; another one does not link before it stands
- * here. */
+/* OpenSSL, loaded at first use. Linking with it costs every start of the gate 1.5 ms, most of it for
+ * symbols that only OpenSSL itself uses, and many gates answer before they need it. Include this in place
+ * of <openssl/...>. Only the functions below can be used; add others here. */
 #pragma once
 
 #include <openssl/core_names.h>
@@ -19,14 +18,14 @@
 #include <openssl/x509v3.h>
 #include <stdbool.h>
 
-/* Has something been used already? */
+/* Is OpenSSL loaded? */
 bool openssl_is_loaded(void);
-/* Now: a gate that is busy may have no file descriptor left for it later. */
+/* Loads it now: a busy gate may have no free file descriptor later. */
 void openssl_load(bool tls);
 
-#ifndef SALLYPORT_STATIC /* a static program has it inside */
+#ifndef SALLYPORT_STATIC /* a static program contains it */
 
-/* The function of that name; ends the program when there is none. */
+/* Looks the function up; ends the program when it does not exist. */
 void *openssl_find(const char *name);
 
 #define OPENSSL_FUNCTION(name)                                                                               \

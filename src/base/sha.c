@@ -1,4 +1,4 @@
-#define OPENSSL_SUPPRESS_DEPRECATED /* OpenSSL 3 would have everybody use EVP; see the header */
+#define OPENSSL_SUPPRESS_DEPRECATED /* OpenSSL 3 deprecates this API in favour of EVP; see the header */
 #include "base/sha.h"
 
 #include "base/check.h"
@@ -15,7 +15,7 @@
 _Static_assert(SHA_BYTES == SHA256_DIGEST_LENGTH && SHA_BLOCK == SHA256_CBLOCK, "SHA-256");
 _Static_assert(sizeof((SHA256_CTX){0}.h) == sizeof((struct sha_state){0}.h), "what each block changes");
 
-/* Blocks that are worth less than loading OpenSSL is. */
+/* Up to this many blocks, hashing here is cheaper than loading OpenSSL. */
 #define PLAIN_BLOCKS_MAX 8192
 
 /* ---- one block, where OpenSSL is not loaded ---- */
@@ -33,7 +33,7 @@ static const uint32_t sha_k[64] = {
 
 static uint32_t turn(uint32_t x, int by) { return x >> by | x << (32 - by); }
 
-/* FIPS 180-4, 6.2.2, in its words. */
+/* FIPS 180-4, 6.2.2, with the names used there. */
 static void block_plain(uint32_t h[8], const unsigned char *block) {
     uint32_t w[64], v[8];
     for (int t = 0; t < 16; t++, block += 4)
@@ -66,7 +66,8 @@ static void blocks(struct sha_state *s, const unsigned char *at, size_t count) {
         block_plain(s->h, at);
     if (!count)
         return;
-    SHA256_CTX ctx = {.num = 0}; /* whole blocks leave nothing behind but h; all at once is a tenth faster */
+    SHA256_CTX ctx = {
+        .num = 0}; /* whole blocks change only h; passing all of them in one call is a tenth faster */
     memcpy(ctx.h, s->h, sizeof(ctx.h));
     CHECK(SHA256_Update(&ctx, at, count * SHA_BLOCK) == 1);
     memcpy(s->h, ctx.h, sizeof(ctx.h));
@@ -123,14 +124,14 @@ void sha_256(const struct slice *parts, size_t count, unsigned char ret_sum[SHA_
  * With SHA-NI each step of a sum waits for the one before it, and the processor is idle half of the time:
  * steps of a second sum fit in between. OpenSSL has code for that, but keeps it to itself. */
 
-/* One text and how far it is read. */
+/* One text and the read position in it. */
 struct reading {
     struct sha_state sum;
     const struct slice *part, *end;
     struct slice rest; /* of the part before */
 };
 
-/* Reads until whole blocks lie ahead in one piece; how many, 0 at the end. */
+/* Advances to the next run of complete contiguous blocks; returns their number, 0 at the end. */
 static size_t blocks_ahead(struct reading *r) {
     for (;;) {
         while (!r->rest.len && r->part < r->end)
@@ -147,7 +148,7 @@ static size_t blocks_ahead(struct reading *r) {
 #ifdef __x86_64__
 #define SHA_ROUNDS 16 /* of four steps each */
 
-/* One sum in the order in which the instructions want it, and the message's last sixteen words. */
+/* One hash state in the order that the instructions need, and the last sixteen words of the message. */
 struct sha_half {
     __m128i abef, cdgh;
     __m128i w[4];

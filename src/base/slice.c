@@ -4,7 +4,7 @@
 
 bool slice_eq_nocase_same_len(const char *a, const char *b, size_t len) {
     size_t i = 0;
-    for (uint64_t x, y; i + sizeof(x) <= len; i += sizeof(x)) { /* most are written the same */
+    for (uint64_t x, y; i + sizeof(x) <= len; i += sizeof(x)) { /* most texts are equal byte for byte */
         memcpy(&x, a + i, sizeof(x));
         memcpy(&y, b + i, sizeof(y));
         if (x != y)

@@ -1,4 +1,4 @@
-/* A borrowed run of bytes. Never owns, never NUL-terminated by promise. */
+/* A borrowed run of bytes. Never owns memory; a NUL behind it is not guaranteed. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,12 +18,12 @@ static inline struct slice slice_of(const char *ptr, size_t len) { return (struc
 
 static inline struct slice slice_str(const char *str) { return (struct slice){str, str ? strlen(str) : 0}; }
 
-/* By the length of b, which is often a literal: then nothing is called. */
+/* Compares by the length of b, which is often a literal, so that no function is called. */
 static inline bool slice_eq(struct slice a, struct slice b) {
     return a.len == b.len && (b.len == 0 || memcmp(a.ptr, b.ptr, b.len) == 0);
 }
 
-/* Two C strings, either of which may be missing. */
+/* Two C strings; either may be NULL. */
 static inline bool slice_same_str(const char *a, const char *b) {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
@@ -41,7 +41,8 @@ static inline bool slice_ends(struct slice a, struct slice suffix) {
 
 static inline struct slice slice_from(struct slice a, size_t at) {
     size_t skip = at < a.len ? at : a.len;
-    return (struct slice){skip ? a.ptr + skip : a.ptr, a.len - skip}; /* no sum with a null pointer */
+    return (struct slice){skip ? a.ptr + skip : a.ptr,
+                          a.len - skip}; /* adding to a null pointer is undefined */
 }
 
 static inline struct slice slice_upto(struct slice a, size_t len) {

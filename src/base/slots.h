@@ -1,5 +1,5 @@
-/* Numbers for pointers: each entry gets an id that stays unique for longer than anyone remembers it, below
- * 2^53 so that every JSON reader takes it as an integer. Looking up an id is one array access. */
+/* Numbers for pointers. An id is not reused while anything may still refer to it, and is below 2^53 so
+ * that every JSON reader takes it as an integer. A lookup is one array access. */
 #pragma once
 
 #include <stddef.h>
@@ -19,7 +19,7 @@ void slots_init(struct slots *s);
 void slots_free(struct slots *s);
 uint64_t slots_add(struct slots *s, void *ptr);          /* 0 when full */
 void *slots_get(const struct slots *s, uint64_t id);     /* NULL when gone */
-void slots_set(struct slots *s, uint64_t id, void *ptr); /* another pointer for an id that is there */
+void slots_set(struct slots *s, uint64_t id, void *ptr); /* replaces the pointer of an existing id */
 void slots_remove(struct slots *s, uint64_t id);
-/* Walk: start with *at = 0. The table may lose entries meanwhile. */
+/* Walk: start with *at = 0. Entries may be removed meanwhile. */
 void *slots_next(const struct slots *s, uint32_t *at);

@@ -1,11 +1,11 @@
-/* Text that its holder owns, where `struct slice` only borrows. All zero is no text. */
+/* Text that its holder owns; `struct slice` only borrows. All zero is no text. */
 #pragma once
 
 #include "base/mem.h"
 #include "base/slice.h"
 
 struct text {
-    char *ptr; /* a NUL stands behind it; NULL: there is none */
+    char *ptr; /* NUL-terminated; NULL: no text */
     size_t len;
 };
 
@@ -20,7 +20,7 @@ static inline void text_free(struct text *t) {
     *t = (struct text){0};
 }
 
-/* `from` may lie in the old text. */
+/* `from` may be a part of the old text. */
 static inline void text_set(struct text *t, struct slice from) {
     struct text fresh = text_dup(from);
     text_free(t);

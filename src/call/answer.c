@@ -93,7 +93,7 @@ void answer_emit(const struct call *c, struct emit *e, struct buf *out) {
     emit_object(e);
 }
 
-/* What programs read about a denial. */
+/* The machine-readable part of a denial. */
 static void put_denial(struct buf *out, const struct call *c) {
     const struct policy_verdict *v = &c->verdict;
     buf_put_slice(out, SLICE("{\"sallyport/denial\":{\"rule\":"));

@@ -1,4 +1,4 @@
-/* Answers that the gate makes itself: results, errors and denials. */
+/* Answers of the gate itself: results, errors and denials. */
 #pragma once
 
 #include "call/call.h"
@@ -8,17 +8,17 @@
 struct splice *answer_text(struct call *c, struct slice text);
 /* Answers the client with a text of the gate itself. */
 void answer_set(struct call *c, struct slice text);
-/* The server's response, whose bytes the answer edits. */
+/* Answers with the server's response, to which edits are applied. */
 void answer_set_response(struct call *c, int http_status);
 void answer_error(struct call *c, int code, int http_status, const char *message);
 /* The same with `data`, which is JSON. */
 void answer_error_data(struct call *c, int code, const char *message, struct slice data);
-/* Answers as the call's verdict requires. */
+/* The answer for the call's verdict. */
 void answer_denied(struct call *c);
-/* Withholds the result, with the reason of the verdict; the call was made and counts. */
+/* Withholds the result and answers with the verdict's reason; the call was made and counts. */
 void answer_withheld(struct call *c, const char *outcome);
 
-/* The same, as the return value of a step: always CALL_FAIL. */
+/* The same, for use as the return value of a step: always CALL_FAIL. */
 enum call_next answer_refuse(struct call *c, int code, int http_status, const char *message);
 enum call_next answer_deny(struct call *c);
 enum call_next answer_unknown_method(struct call *c);

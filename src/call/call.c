@@ -87,8 +87,7 @@ static void forget_verdict(struct call *c) {
     c->checked_on = NULL;
 }
 
-/* The only place where a call changes its step on its own; the functions below do it for events from outside.
- */
+/* Only this function lets a call change its step; the functions below do it for events from outside. */
 static void call_run(struct call *c) {
     const struct call_walk *walk = c->session->core->walk;
     while (c->step < walk->count) {
@@ -227,8 +226,8 @@ static bool keeps_slot(const struct call *c) {
     return concurrent && awaits && c->sent && !builtin && !c->response && !c->outcome;
 }
 
-/* A concurrency slot is free only when the server has answered, died or timed out: until then the call waits
- * on, without a client and without its id. */
+/* A concurrency slot is free only when the server has answered, died or timed out. Until then the call
+ * stays, without a client and without its id. */
 void call_cancel(struct call *c, const char *reason) {
     CHECK_MAGIC(c, CALL_MAGIC);
     if (!keeps_slot(c)) {
@@ -293,7 +292,7 @@ struct msg *call_reread(struct call *c, const struct splice *text) {
     return splice_write(text, out) && out->len ? call_read_text(core, buf_slice(out)) : NULL;
 }
 
-/* They may point into the message. */
+/* method and name may point into the message */
 static void keep_names(struct call *c) {
     c->method = arena_dup(&c->arena, c->method);
     c->name = arena_dup(&c->arena, c->name);
@@ -335,7 +334,7 @@ struct slice call_id_key(const struct tape *t, uint32_t id, struct arena *a) {
     return arena_printf(a, "\"%.*s", SLICE_FMT(text));
 }
 
-/* ---- what several rooms set ---- */
+/* ---- setters for other rooms ---- */
 
 void call_set_verdict(struct call *c, const struct policy_verdict *verdict) { c->verdict = *verdict; }
 

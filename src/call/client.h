@@ -4,12 +4,12 @@
 
 #include "call/core.h"
 
-/* initialize has been answered. Params that are too large are not kept: such a session works, but a restart
- * of its server ends it. */
+/* initialize has been answered. Large params are not kept: such a session works, but a restart of its
+ * server ends it. */
 void client_keep_initialize(struct session *s, struct slice params);
 void client_set_version(struct session *s, struct slice version);
 /* logging/setLevel: later requests to modern servers carry this level. */
 void client_set_level(struct session *s, struct slice level);
-/* How its requests describe it to modern servers; copied. */
+/* The client's description in requests to modern servers; copied. */
 void client_set_meta(struct session *s, struct slice meta, struct slice task_meta, uint32_t bits);
 void client_free(struct session *s);

@@ -45,7 +45,7 @@ struct client_ask *client_ask_of_server(struct session *s, const struct channel 
     return NULL;
 }
 
-/* ---- questions of the gate's own ---- */
+/* ---- the gate's own questions ---- */
 
 static void send_event(struct call *c, struct slice text, bool is_request) {
     struct splice whole;

@@ -1,6 +1,6 @@
-/* What every step of a call works with: the core that all sessions of one loop share, the session of one
- * client, and messages on their way to that client. A room above keeps its own state behind a pointer here;
- * only that room dereferences it. */
+/* The data that every step works with: the core that all sessions of one loop share, the session of one
+ * client, and messages to that client. A higher room keeps its own state behind a pointer here; only that
+ * room dereferences it. */
 #pragma once
 
 #include "audit/audit.h"
@@ -42,14 +42,14 @@ enum server_prefix_mode { SERVER_PREFIX_ALWAYS, SERVER_PREFIX_MANY, SERVER_PREFI
 /* A policy file in use. */
 struct core_policy {
     const char *path;
-    struct policy *policy; /* that is in force */
-    const char *fault;     /* why the file's current content is not in force, or NULL */
+    struct policy *policy; /* the policy in force */
+    const char *fault;     /* why the current file is not in force, or NULL */
 };
 
 /* The gate's configuration files, for the console and the admin API. */
 struct core_files {
     void (*each_policy)(void *owner, void (*each)(void *ctx, const struct core_policy *one), void *ctx);
-    /* This file has just been written: it is reloaded immediately. */
+    /* This file was just written: reloads it immediately. */
     void (*policy_written)(void *owner, const char *path);
     const char *(*settings_path)(void *owner); /* NULL: there is none */
     void (*settings_written)(void *owner);
@@ -58,82 +58,82 @@ struct core_files {
     void *owner;
 };
 
-/* What all sessions of one loop share. */
+/* Shared by all sessions of one loop. */
 struct core {
     struct up_core up;
     const struct call_walk *walk;   /* the steps of a call; session/steps.c has them */
     struct map trails;              /* identity → struct trail: flow labels; trail.c */
     uint64_t flow_window_ms;        /* how long a label lasts */
-    struct trail_slot *trail_slots; /* that other processes have, too; trail.h. NULL: there are none */
+    struct trail_slot *trail_slots; /* flow labels shared with other processes; trail.h. NULL: none */
     struct list sessions;
     uint32_t session_count;
     struct call *free_calls;
     uint32_t free_call_count;
     uint32_t calls_under_way;
-    uint32_t calls_lingering; /* cancelled, and their servers still work on them; see call_cancel() */
+    uint32_t calls_lingering; /* cancelled calls that their servers still work on; see call_cancel() */
     bool draining;
     struct buf scratch;    /* of one step */
-    struct policy *policy; /* the present default; calls take their own reference */
+    struct policy *policy; /* the current default; calls take their own reference */
     struct state_store *state;
     struct audit *audit;
     struct ship *ship;               /* NULL: the log is not shipped */
-    enum audit_args_mode audit_args; /* what is recorded of arguments; tokenized needs `privacy` */
+    enum audit_args_mode audit_args; /* which part of arguments is recorded; tokenized needs `privacy` */
     bool audit_hash_needed;          /* arguments are hashed only for approvals */
     bool many_servers;               /* there may be several servers: counters are kept per server */
     /* server/ */
     struct server **servers; /* by slot; NULL where one was removed */
     size_t server_count;
     uint64_t list_serial;           /* of lists of tools, as they are learned */
-    enum server_prefix_mode prefix; /* when the names of a server's tools carry the server's */
+    enum server_prefix_mode prefix; /* when tool names get the server's prefix */
     struct policy *no_policy;       /* for principals without a policy; made at first use */
     struct task_owners *task_owners;
     /* the other rooms, from the lowest floor up */
     struct guard *guard;     /* NULL: nothing is pinned, no definition is checked for poison */
-    struct privacy *privacy; /* NULL: personal data and secrets pass as they are */
+    struct privacy *privacy; /* NULL: personal data and secrets are not treated */
     struct recorder *recorder;
     struct metrics *metrics;
     struct span_exporter *spans; /* NULL: nothing is traced */
     struct channels *channels;
     struct decisions *decisions;
     struct stops *stops;            /* the kill switch; NULL: nothing can be stopped */
-    struct state_stops *stop_store; /* of the same; NULL like it */
+    struct state_stops *stop_store; /* the stops' store; NULL like it */
     struct approvals *approvals;    /* NULL: approvals are off */
     struct parks *parks;
-    struct request_state *request_state; /* keys for what clients keep for the gate between two requests */
-    unsigned char node[8];               /* this process among all that have those keys */
+    struct request_state
+        *request_state;    /* keys for data that clients keep for the gate between two requests */
+    unsigned char node[8]; /* id of this process among those with the same keys */
     struct many *many;
     struct code_server *code; /* the built-in server; NULL: there is none */
     /* The front's: */
     char *restart_settings; /* owned: names of settings that have changed and need a restart; NULL: none */
     char *settings_fault;   /* owned: why the newest settings are not in force, or NULL */
-    char *console; /* "http://127.0.0.1:8640/ui": where people decide, owned; NULL: there is no console */
-    struct core_files files; /* all zero: they cannot be seen */
-    bool (*refresh_principals)(
-        void *owner); /* re-reads revoked grants; false: they cannot be known. May be NULL */
-    /* The principal that holds the grant of this name, or NULL; borrowed until the next refresh. */
+    char *console; /* "http://127.0.0.1:8640/ui": the console's address, owned; NULL: there is no console */
+    struct core_files files;                 /* all zero: not available */
+    bool (*refresh_principals)(void *owner); /* re-reads revoked grants; false: that failed. May be NULL */
+    /* The principal of the grant with this name, or NULL; borrowed until the next refresh. */
     struct principal *(*principal_of)(void *owner, struct slice grant);
     void *principals_owner;
     /* The tools that clients may see have changed: notifies every client. Set by session/. */
     void (*tools_changed)(struct core *core);
-    /* The last call of a closed session has ended. The same. */
+    /* The last call of a closed session has ended. Set by session/. */
     void (*session_over)(struct session *s);
 };
 
 /* A message on its way to a client. */
 struct session_out {
     const struct splice *text;
-    struct msg *msg; /* that text->src belongs to, or NULL when the text lives in an arena */
+    struct msg *msg; /* the message that text->src belongs to, or NULL when the text lives in an arena */
     int http_status; /* for a final answer over HTTP; 0: 200 */
     bool is_request; /* the server waits for the client's answer */
-    uint64_t record; /* of the call that it answers, in the audit log; 0: none */
+    uint64_t record; /* audit number of the answered call; 0: none */
 };
 
 struct session_front {
-    /* A message that belongs to no call. False when it cannot reach the client, now or later. */
+    /* A message outside of calls. False when it can never reach the client. */
     bool (*deliver)(struct session *s, const struct session_out *out);
-    /* Pause (or resume) reading from this client: its server is not keeping up. May be NULL. */
+    /* Pause (or resume) reading from this client: its server is too slow. May be NULL. */
     void (*hold)(struct session *s, bool on);
-    /* The server behind a session ended by itself. May be NULL. */
+    /* The server of a session ended on its own. May be NULL. */
     void (*server_ended)(struct session *s, const char *why, int exit_status);
 };
 
@@ -147,12 +147,12 @@ struct session {
     struct server *only; /* NULL: every server that the principal may use */
     struct list node;
     struct list pool_node;
-    bool pool;      /* no client's: it has the channels that the sessions of its principal share */
-    bool console;   /* of a person who looks from the console */
-    bool stateless; /* shared by requests that have nothing to do with each other: their ids may be equal */
+    bool pool;      /* has no client: it owns the channels that the sessions of its principal share */
+    bool console;   /* of a person who uses the console */
+    bool stateless; /* shared by unrelated requests: their ids may be equal */
     bool closed;
-    bool lingers;               /* closed, and some of its calls linger */
-    struct io_timer over_timer; /* then: the last of them has ended */
+    bool lingers;               /* closed, but some of its calls still wait for their servers */
+    struct io_timer over_timer; /* called when the last of them has ended */
     void (*over)(void *arg);    /* session_close_then() */
     void *over_arg;
     char name[SESSION_NAME_MAX]; /* for policy and audit */
@@ -161,26 +161,26 @@ struct session {
     struct map by_id;  /* calls under way by the client's id */
     struct slots asks; /* requests at the client; client_ask.c */
     /* How a legacy client described itself in its handshake; client.c. */
-    char version[SESSION_VERSION_MAX]; /* as negotiated by initialize; empty before */
-    struct text init_params;           /* raw: to repeat initialize with a restarted server */
-    bool init_done;                    /* the client has been answered */
-    bool initialized;                  /* and has sent notifications/initialized */
-    bool listening;                    /* standing streams are wanted */
-    char log_level[SESSION_LEVEL_MAX]; /* as it asked for by logging/setLevel; empty before */
+    char version[SESSION_VERSION_MAX]; /* negotiated by initialize; empty before */
+    struct text init_params;           /* raw: to repeat initialize after a restart */
+    bool init_done;                    /* initialize was answered */
+    bool initialized;                  /* the client has sent notifications/initialized */
+    bool listening;                    /* the client wants standing streams */
+    char log_level[SESSION_LEVEL_MAX]; /* set by logging/setLevel; empty before */
     /* The same for modern servers, made from init_params when it is needed; client_set_meta(). */
-    struct text client_meta;      /* how each of its requests describes it */
+    struct text client_meta;      /* its description in each request */
     struct text client_task_meta; /* the same for calls that may become tasks */
     uint32_t client_bits;         /* translate_client_bits */
     /* channel/ */
     struct channel **channels; /* by the server's slot; NULL before the first use */
     size_t channel_count;
     /* privacy/ */
-    struct vault *vault; /* of its tokens; NULL before the first, or when the scope is wider */
+    struct vault *vault; /* for its tokens; NULL before the first, or with a wider scope */
     /* era/ */
-    struct list tasks; /* of servers of the other era */
+    struct list tasks; /* tasks of servers of the other era */
     uint32_t task_count;
     size_t task_bytes;
 };
 
-/* Does it lead to many servers? */
+/* Does it have many servers? */
 static inline bool session_has_many(const struct session *s) { return !s->only; }

@@ -13,9 +13,9 @@
 #define CALL_POOL_MAX 256
 #define CALL_LOG_MS 5000 /* how long a call waits for room in the audit log */
 #define CALL_TRIES_MAX 2
-#define CALL_KEEP_BYTES (128u << 10) /* larger calls are not kept for a second try once they are sent */
-#define CALL_REASON_MAX 512          /* bytes of a reason for cancelling that are passed on */
-#define TRAILS_MAX 10000             /* identities whose flow labels are remembered one by one */
-#define TRAIL_SLOTS 8192             /* of them, those that the workers of a gate remember together */
+#define CALL_KEEP_BYTES (128u << 10) /* larger calls are not kept for a retry once they are sent */
+#define CALL_REASON_MAX 512          /* bytes of a cancellation's reason that are forwarded */
+#define TRAILS_MAX 10000             /* identities whose flow labels are stored separately */
+#define TRAIL_SLOTS 8192             /* of them, those that the workers of a gate share */
 #define TRAIL_WINDOW_MS 28800000     /* how long a flow label lasts unless the settings say otherwise: 8 h */
 #define CALL_NAME_MAX 1024           /* bytes of a tool or prompt name */

@@ -29,11 +29,11 @@ static void trail_sweep(struct core *core) {
         }
 }
 
-/* ---- what several processes remember together ---- */
+/* ---- memory that several processes share ---- */
 
 #define SLOT_PROBES 32
 
-/* Every member only grows: no lock is needed, and a process that dies leaves nothing half done. */
+/* Every member only grows: no lock is needed, and a process that dies leaves nothing inconsistent. */
 struct trail_slot {
     _Atomic uint64_t key; /* of the identity; 0: free */
     _Atomic uint64_t seen_ms[32];
@@ -43,7 +43,7 @@ struct trail_slot {
 
 size_t trail_shared_bytes(void) { return TRAIL_SLOTS * sizeof(struct trail_slot); }
 
-/* When the table is full, identities share the first slot: they may get labels of others, but lose none. */
+/* If the table is full, identities share the first slot: they may get labels of others, but lose none. */
 static struct trail_slot *slot_of(struct trail_slot *slots, const char *identity) {
     char hex[SHA_HEX + 1];
     sha_256_hex(slice_str(identity), hex);
@@ -105,7 +105,7 @@ static void trail_pull(struct trail *t) {
 
 /* ---- one identity ---- */
 
-/* Identities beyond the ceiling share one trail: they may get labels of others, but lose none. */
+/* Identities beyond the maximum share one trail: they may get labels of others, but lose none. */
 struct trail *trail_of(struct core *core, const char *identity) {
     struct trail *t = map_get(&core->trails, slice_str(identity));
     if (t && t->slot)

@@ -1,8 +1,8 @@
-/* The gate in front of servers in a client's file.
+/* Puts the gate in front of the servers in a client's file.
  *
- *   wrap    "command": "npx", "args": [A]   becomes   "command": SALLYPORT, "args": ["-c", POLICY,
- * "--name", SERVER, "--", "npx", A]
- *   serve   the servers go, and one member stands for them all: the gate's URL with a grant */
+ *   wrap    "command": "npx", "args": [A]
+ *           becomes "command": SALLYPORT, "args": ["-c", POLICY, "--name", SERVER, "--", "npx", A]
+ *   serve   one member replaces all servers: the gate's URL with a grant */
 #include "cli/clients.h"
 
 #include "base/mem.h"

@@ -14,8 +14,8 @@
  *         {0},
  *     };
  *     const struct cli_command cli_scan = {
- *         .name = "scan", .summary = "...", .options = scan_rows, .options_size = sizeof(struct
- * scan_options), .run = scan_run,
+ *         .name = "scan", .summary = "...", .run = scan_run,
+ *         .options = scan_rows, .options_size = sizeof(struct scan_options),
  *     };
  *
  * and one line in commands.c. */

@@ -1,9 +1,9 @@
-/* scan: the formats, for one server and for many.
+/* scan: the output formats, for one server and for a configuration with several.
  *
- *   table, json      one server: its tools; a configuration: a part for each server
- *   sarif            one run for all of them
- *   a policy         one server: the policy; a configuration: a file for each in the directory --output, or
- * on stdout a YAML stream or an object with a member for each */
+ *   table, json   one server: its tools; a configuration: a section for each server
+ *   sarif         one run for all of them
+ *   a policy      one server: the policy; a configuration: a file for each in the directory --output, or on
+ *                 stdout a YAML stream or an object with a member for each */
 #include "cli/scan.h"
 
 #include "base/mem.h"

@@ -34,7 +34,7 @@ void crypto_seal(const unsigned char key[CRYPTO_SEAL_KEY], struct slice bound, s
 
 bool crypto_unseal(const unsigned char key[CRYPTO_SEAL_KEY], struct slice bound, struct slice box,
                    void *ret_text) {
-    unsigned char tag[TAG]; /* OpenSSL asks for one that it may write to */
+    unsigned char tag[TAG]; /* OpenSSL requires a writable buffer */
     if (box.len < CRYPTO_SEAL_HEAD)
         return false;
     memcpy(tag, box.ptr + NONCE, TAG);

@@ -2,8 +2,8 @@
  *
  *   box = nonce 12 | tag 16 | ciphertext
  *
- * `bound` is text that is not encrypted but authenticated: a box opens only beside the same `bound`, so that
- * it cannot take the place of another one under the same key. */
+ * `bound` is associated data, authenticated but not encrypted: a box opens only with the same `bound`, so
+ * that it cannot replace another box of the same key. */
 #pragma once
 
 #include "base/slice.h"

@@ -31,7 +31,7 @@ struct key {
     enum key_kind kind;
     char *kid; /* NULL for none */
     size_t kid_len;
-    size_t algorithm; /* the only one it is meant for, or ARRAY_LEN(algorithms) */
+    size_t algorithm; /* the only algorithm that the key may be used with, or ARRAY_LEN(algorithms) */
 };
 
 struct jwt_keys {
@@ -253,7 +253,7 @@ void jwt_keys_free(struct jwt_keys *keys) {
 
 /* ---- reading ---- */
 
-/* Of the types that others put into the same form: security events, proofs, logouts are no access tokens. */
+/* Only access tokens: security events, DPoP proofs and logout tokens have other types. */
 static bool type_ok(struct slice type) {
     if (slice_eq_nocase(slice_upto(type, 12), SLICE("application/")))
         type = slice_from(type, 12);
@@ -312,7 +312,7 @@ static unsigned char *ecdsa_der(struct slice raw, size_t size, size_t *ret_len) 
     ECDSA_SIG *sig = ECDSA_SIG_new();
     unsigned char *der = NULL;
     if (r && s && sig && ECDSA_SIG_set0(sig, r, s) == 1) {
-        r = s = NULL; /* the signature's now */
+        r = s = NULL; /* owned by the signature from here on */
         int len = i2d_ECDSA_SIG(sig, &der);
         *ret_len = len > 0 ? (size_t)len : 0;
     }
@@ -364,7 +364,7 @@ enum jwt_fault jwt_verify(const struct jwt *jwt, const struct jwt_keys *keys, ui
 
 /* ---- the claims ---- */
 
-/* Seconds; false when it is there and no time. */
+/* Seconds; false when the member exists and is not a time. */
 static bool time_at(const struct jwt *jwt, const char *key, bool *ret_there, double *ret_s) {
     uint32_t node = tape_get_str(&jwt->claims, 0, key);
     *ret_there = node != 0;

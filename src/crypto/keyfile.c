@@ -33,7 +33,9 @@ int crypto_keyfile_read(const char *path, struct buf *ret_bytes, struct stat *re
         return err_set(err, "cannot read `%s`: %s", path, strerror(errno));
     if (keyfile_check(&st, path, err) < 0)
         return -1;
-    char *room = buf_reserve(ret_bytes, CRYPTO_KEYFILE_BYTES_MAX + 1); /* at once: growing leaves copies */
+    char *room = buf_reserve(
+        ret_bytes, CRYPTO_KEYFILE_BYTES_MAX +
+                       1); /* reserved in one piece: growing would leave copies of the key in memory */
     ssize_t got = read(fd, room, CRYPTO_KEYFILE_BYTES_MAX + 1);
     if (got < 0 || got > CRYPTO_KEYFILE_BYTES_MAX)
         return err_set(err, "cannot read `%s`: %s", path, strerror(got < 0 ? errno : EFBIG));
@@ -58,7 +60,7 @@ int crypto_keyfile_load(const char *path, void *ret_key, size_t len, struct err 
     if (rc < 0 && missing) {
         rand_bytes(ret_key, len);
         rc = crypto_keyfile_create(path, slice_of(ret_key, len), err);
-        if (rc == 0) /* what is there now: another process may have been first */
+        if (rc == 0) /* reads the file again: another process may have created it first */
             rc = crypto_keyfile_read(path, &bytes, NULL, &missing, err);
     }
     if (rc < 0)

@@ -9,14 +9,14 @@
 
 #include <sys/stat.h>
 
-/* The whole file. *ret_bytes is initialised in any case: wipe it with crypto_wipe. -1 also when there is no
- * such file: then *ret_missing is true. ret_stat may be NULL. */
+/* Reads the file. *ret_bytes is always initialised: wipe it with crypto_wipe. When the file does not
+ * exist, returns -1 and *ret_missing is true. ret_stat may be NULL. */
 int crypto_keyfile_read(const char *path, struct buf *ret_bytes, struct stat *ret_stat, bool *ret_missing,
                         struct err *err);
-/* Creates the file with mode 0600, and its directory, atomically. If another process creates it
- * first, that one stays and the call succeeds: read the file afterwards. */
+/* Creates the file with mode 0600, and its directory, atomically. If another process creates it first,
+ * that file stays and the call succeeds: read the file afterwards. */
 int crypto_keyfile_create(const char *path, struct slice bytes, struct err *err);
-/* A key of `len` bytes and nothing else; random, and created, when there is no such file. */
+/* A file with exactly a key of `len` bytes; created with a random key when it does not exist. */
 int crypto_keyfile_load(const char *path, void *ret_key, size_t len, struct err *err);
 
 /* Overwrites the bytes and frees them. */

@@ -19,7 +19,7 @@ struct crypto_signer {
     EVP_PKEY *pkey;
 };
 
-/* ---- the secret half ---- */
+/* ---- the private key ---- */
 
 /* format | digits of the key | digits of a check | \n */
 #define KEY_AT (sizeof(FORMAT_1) - 1)
@@ -110,7 +110,7 @@ static int secret_missing(const char *path, const char *public_path, struct err 
                    public_path);
 }
 
-/* ---- the public half ---- */
+/* ---- the public key ---- */
 
 static int public_create(const char *path, EVP_PKEY *pkey, struct err *err) {
     char *text = NULL;

@@ -20,7 +20,8 @@ struct crypto_signer; /* a key pair, or the public half of one */
  * OpenSSL 0.5 ms at every start, the one above 0.06 ms. */
 int crypto_signer_load(const char *path, const char *public_path, struct crypto_signer **ret_signer,
                        struct err *err);
-/* Would it load, or be created? Without OpenSSL for a key in our format, so that a start can afford it. */
+/* Could the key be loaded or created? Does not need OpenSSL for a key in our format, so it is cheap at
+ * start. */
 int crypto_signer_check(const char *path, const char *public_path, struct err *err);
 /* The public half alone, from a PEM file: it verifies but does not sign. */
 int crypto_signer_read_public(const char *public_path, struct crypto_signer **ret_signer, struct err *err);

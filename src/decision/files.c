@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <unistd.h>
 
-/* The walk: `done` holds no link, `rest` is still to go. */
+/* The walk: `done` contains no link, `rest` is not resolved yet. */
 struct walk {
     char done[PATH_MAX];
     size_t done_len;
@@ -15,7 +15,7 @@ struct walk {
     unsigned links;
 };
 
-/* The next component of the rest, with what follows left there; false at the end. */
+/* Takes the next component off the rest; false at the end. */
 static bool take_part(struct walk *w, char *ret_part, size_t *ret_len) {
     size_t from = 0, to;
     while (from < w->rest_len && w->rest[from] == '/')
@@ -31,7 +31,7 @@ static bool take_part(struct walk *w, char *ret_part, size_t *ret_len) {
     return true;
 }
 
-/* Puts the target of a link in front of what is still to go. */
+/* Puts the target of a link in front of the rest. */
 static bool follow(struct walk *w, const char *target, size_t len) {
     if (++w->links > FILES_LINKS_MAX || len == 0 || len + 1 + w->rest_len >= sizeof(w->rest))
         return false;

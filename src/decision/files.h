@@ -1,4 +1,4 @@
-/* The file system as rules about paths see it. */
+/* Resolves paths for rules. */
 #pragma once
 
 #include "policy/policy.h"

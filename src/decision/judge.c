@@ -23,7 +23,7 @@
 
 struct decisions {
     struct io_loop *loop;
-    struct list hash_waiting; /* calls, until the loop's turn is over */
+    struct list hash_waiting; /* calls, until the end of the loop's turn */
     struct io_timer hash_timer;
 };
 
@@ -38,7 +38,7 @@ void judge_free(struct core *core) {
     free(steal(core->decisions));
 }
 
-/* ---- of calls, and of messages that servers send on their own ---- */
+/* ---- for calls, and for messages that servers send on their own ---- */
 
 /* Counters belong to a server, because several gates and servers share a home. Two kinds do not: those of
  * scope global, and those that `serve` counts for a grant, identity or session over all its servers. */
@@ -72,8 +72,8 @@ static struct state_limit limit_of(const struct judge *j, const struct policy_li
                                 .owner = j->owner};
 }
 
-/* Counters that a verdict depends on, when they are in a store on the network: what is not known yet is
- * noted, fetched together, and the verdict is made anew. */
+/* Counters that a verdict depends on, in a network store: unknown ones are collected, fetched together,
+ * and the verdict is evaluated again. */
 struct judge_fetch {
     struct state_fetch fetch;
     struct call *call;
@@ -105,8 +105,8 @@ bool judge_read_counter(void *ctx, const struct policy_limit *limit, int64_t *re
     return state_read(j->core->state, &want, clock_wall_ms(), ret_micro) == STATE_GRANTED;
 }
 
-/* Every JSON-RPC error gives such a limit back, and a server may answer so for calls that it has carried out:
- * so errors give back no more than the maximum, counted beside the limit itself. */
+/* Every JSON-RPC error refunds such a limit, and a server may answer so for calls that it has executed. So
+ * errors refund at most the maximum, counted beside the limit itself. */
 static bool has_refund_counter(const struct policy_limit *limit, size_t limit_count) {
     return limit->refund == POLICY_REFUND_ERRORS && limit->kind != POLICY_CONCURRENT && limit->amount > 0 &&
            limit->max != POLICY_NO_MAX && limit_count <= JUDGE_REFUNDS_MAX;
@@ -124,7 +124,7 @@ enum state_step judge_reserve(const struct judge *j, const struct policy_verdict
         *refunds = limits[i];
         refunds->key = arena_printf(j->arena, "%.*s/refunds", SLICE_FMT(limits[i].key));
         refunds->kind = limits[i].kind == STATE_FIXED ? STATE_FIXED : STATE_SLIDING;
-        refunds->shadow = true; /* full: nothing is given back any more */
+        refunds->shadow = true; /* full: no more refunds */
     }
     return state_reserve(j->core->state, limits, count, now_ms, ticket, done, ctx);
 }
@@ -247,7 +247,7 @@ static void on_fetched(struct state_fetch *fetch, enum state_result result) {
     call_resume(known->call);
 }
 
-/* False: wait, the verdict needs counters that are on their way. */
+/* False: the call waits for counters that the verdict needs. */
 static bool counters_there(struct call *c) {
     struct judge_fetch *known = c->fetched;
     if (!known || known->failed || known->count == known->known) {

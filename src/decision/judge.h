@@ -9,10 +9,9 @@ void judge_free(struct core *core);
 
 enum call_next judge_step_decide(struct call *c);  /* DECIDE: the policy's verdict */
 enum call_next judge_step_reserve(struct call *c); /* RESERVE: all its limits or none */
-enum call_next judge_step_settle(struct call *c);  /* SETTLE: they are kept or given back */
+enum call_next judge_step_settle(struct call *c);  /* SETTLE: keeps or refunds them */
 
-/* Passes of FILTER: a result that is larger than the policy lets pass is withheld, or noted in shadow mode.
- */
+/* Passes of FILTER: a result larger than the policy allows is withheld, or noted in shadow mode. */
 enum call_next judge_filter_size(struct call *c);
 enum call_next judge_filter_shadow_size(struct call *c);
 
@@ -23,8 +22,8 @@ struct judge { /* whose counters */
     const struct policy *policy;
     const struct server *server;
     struct arena *arena;
-    bool refunds;                /* the answer may give limits back, so what it gives back is counted */
-    struct slice owner;          /* whose share of the counters is used; empty: it has none */
+    bool refunds;                /* the answer may refund limits, so refunds are counted */
+    struct slice owner;          /* the share of the counters that is used; empty: none */
     struct judge_fetch *fetched; /* NULL: the store answers synchronously, or the caller cannot wait */
 };
 

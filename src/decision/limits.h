@@ -4,5 +4,5 @@
 #define JUDGE_REFUNDS_MAX                                                                                    \
     32                     /* limits of one call up to which refunds are counted; with more none is given    \
                             */
-#define FILES_LINKS_MAX 40 /* symbolic links on the way to one file, as the kernel has it */
-#define STOP_LOOK_MS 500   /* between two looks for what another process has stopped */
+#define FILES_LINKS_MAX 40 /* symbolic links on the path of one file, the kernel's limit */
+#define STOP_LOOK_MS 500   /* between two checks whether another process has stopped something */

@@ -12,7 +12,7 @@
 struct stops {
     struct core *core;
     struct io_timer timer; /* checks whether another process has stopped something */
-    size_t swept;          /* how many there were when calls were last ended */
+    size_t swept;          /* their number when calls were last ended */
 };
 
 static void on_look(struct io_timer *timer) {
@@ -22,7 +22,7 @@ static void on_look(struct io_timer *timer) {
         s->swept = state_stops_count(store);
         stop_sweep(s->core);
         if (s->core->tools_changed)
-            s->core->tools_changed(s->core); /* a new server may have become trusted */
+            s->core->tools_changed(s->core); /* an operator may have trusted a new server */
     }
     io_timer_arm(s->core->up.loop, timer, STOP_LOOK_MS, on_look);
 }
@@ -85,7 +85,7 @@ bool stop_judge(struct core *core, const struct server *server, const struct pri
     return stop;
 }
 
-/* Clients see nothing of a server that no operator has trusted yet: its list or its description may be
+/* Clients see nothing of a server that an operator has not trusted yet: its list or its description may be
  * poisoned. */
 static bool sees_untrusted(const struct call *c) {
     return c->kind != CALL_PING && c->server && visible_distrusts(c->session, c->server);
@@ -133,7 +133,7 @@ static void end_each(struct core *core, bool (*which)(const struct call *c), con
 
 void stop_sweep(struct core *core) { end_each(core, is_stopped, "stopped by an operator"); }
 
-/* Parts of a call end with it. */
+/* Subcalls end with their call. */
 static bool is_whole(const struct call *c) { return !c->subcall && !c->inner; }
 
 void stop_every_call(struct core *core, const char *why) { end_each(core, is_whole, why); }

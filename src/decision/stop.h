@@ -15,17 +15,17 @@ struct server;
 struct state_stops;
 
 int stop_open(struct core *core, const char *home, struct err *err);
-void stop_close(struct core *core); /* after the last session; fine when it was never opened */
+void stop_close(struct core *core); /* call it after the last session, even if it was never opened */
 /* NULL where nothing can be stopped. */
 struct state_stops *stop_store(const struct core *core);
 
-/* Sets the verdict and returns true when the call is stopped. */
+/* Returns true and sets the verdict when the call is stopped. */
 bool stop_refuses(struct call *c);
-/* The same for anything between this server and the principal of a session. */
+/* The same for any traffic between this server and the principal of a session. */
 bool stop_judge(struct core *core, const struct server *server, const struct principal *who, struct arena *a,
                 struct policy_verdict *v);
-/* Ends calls that were not sent yet and, where the stop requires it, those under way. Also runs by itself,
- * soon after another process has stopped something. */
+/* Ends calls that were not sent yet and, if the stop requires it, those under way. Also runs periodically,
+ * for stops of other processes. */
 void stop_sweep(struct core *core);
 /* Every call of a client is answered with this error. */
 void stop_every_call(struct core *core, const char *why);

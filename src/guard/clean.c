@@ -6,14 +6,14 @@
 #include "risk/poison.h"
 #include "wire/base64.h"
 
-/* What makes a string one that is replaced, in a definition that deserves a denial. */
+/* The detectors that make a string of a denied definition one that is replaced. */
 #define REPLACED (1u << RISK_PSEUDO_TAG | 1u << RISK_IMPERATIVE | 1u << RISK_SENSITIVE)
 #define STRIPPED (1u << RISK_INVISIBLE | 1u << RISK_CONTROL)
 
 struct cleaning {
     struct arena *a;
     const struct tape *t;
-    struct splice *text; /* NULL: only asks whether it would do */
+    struct splice *text; /* NULL: only checks whether cleaning would work */
     bool stuck;          /* something cannot be cleaned */
 };
 
@@ -30,8 +30,8 @@ static void put_removed(struct buf *out, const struct risk_findings *f) {
     buf_printf(out, "[removed by the gate: %s]", risk_detector_name(f->items[i].detector));
 }
 
-/* Without what cannot be seen, and with a word in place of every line that carries instructions; where they
- * do not keep to lines, in place of the whole. */
+/* The text without invisible characters, and with a placeholder for every line that contains instructions;
+ * if they span lines, a placeholder for the complete text. */
 static void clean_text(struct slice text, struct arena *a, struct buf *out) {
     struct risk_findings f;
     struct buf seen;
@@ -86,7 +86,7 @@ bool clean_hides(struct call *c, const struct tool *tool, uint32_t elem, uint64_
     bool pinned = guard_pins(core, c->server);
     if (!core->guard || (!pinned && guard_of_definitions(core) < GUARD_STRIP))
         return false;
-    /* What was not judged as it stands here (a second one of that name) is not shown. */
+    /* Elements that were not judged here (a second one of that name) are not shown. */
     if (!tool || tool->serial != serial || tool->elem != elem)
         return true;
     return tool->held || guard_is_poisoned(core, tool) || (tool->poison && !is_cleanable(c, elem));
@@ -130,7 +130,7 @@ struct slice clean_instructions(struct core *core, const struct server *server, 
     return arena_dup(a, buf_slice(&out));
 }
 
-/* Where tools are pinned the gate has something to say about the list, whatever its server does. */
+/* Where tools are pinned, the gate notifies about changed lists itself, whether or not the server does. */
 static void offer_changes(struct call *c, struct splice *text) {
     const struct msg *m = c->response;
     uint32_t tools = tape_path(&m->tape, m->rpc.body, "capabilities", "tools", NULL);
@@ -178,7 +178,7 @@ struct slice clean_description_text(struct call *c, struct slice json) {
 
 /* ---- results ---- */
 
-/* A skill is written for models to follow, as definitions are; cleaned, it would not have its digest. */
+/* A skill is written for models to follow, as definitions are; a cleaned one would not match its digest. */
 static enum guard_mode mode_for(const struct call *c) {
     enum guard_mode results = guard_of_results(c->session->core);
     enum guard_mode definitions = guard_of_definitions(c->session->core);
@@ -198,7 +198,7 @@ static bool clean_result(struct call *c, struct splice *text) {
     if (!risk_findings_deny(&f))
         return true;
     call_add_finding(c, risk_findings_text(&f, &c->arena));
-    /* What follows in this session may be the stranger's idea. */
+    /* From now on calls in this session may be influenced by untrusted text. */
     call_add_flow(c, POLICY_SRC_UNTRUSTED);
     if (mode == GUARD_FLAG)
         return true;
@@ -218,7 +218,7 @@ static bool clean_result(struct call *c, struct splice *text) {
 
 /* ---- skills ---- */
 
-/* Nothing is taken out of one: its texts must be those that its digests and its SKILL.md say. */
+/* A skill is never cleaned: its texts must match its digests and its SKILL.md. */
 static bool is_poisoned_skill(struct call *c, const struct tape *t, uint32_t skill) {
     struct core *core = c->session->core;
     struct risk_findings f = {0};
@@ -256,8 +256,8 @@ static enum call_next filter_skill(struct call *c, const struct tape *t, uint32_
     return CALL_FAIL;
 }
 
-/* One content, whose bytes are those of the accepted digest. A client may take the first of several for the
- * file that it asked for, or the last. */
+/* Exactly one content, with the accepted digest. Of several, some clients read the first and others the
+ * last. */
 static enum call_next filter_file(struct call *c, const struct tape *t, uint32_t contents) {
     if (!guard_pins(c->session->core, c->server))
         return CALL_NEXT;
@@ -277,11 +277,11 @@ static enum call_next filter_file(struct call *c, const struct tape *t, uint32_t
 
 /* ---- passes of FILTER ---- */
 
-/* Content that a model reads, and that others may have written. */
+/* Content that a model reads, and that third parties may have written. */
 static bool brings_content(const struct call *c) {
     return c->kind == CALL_TOOLS_CALL || slice_is(c->method, "resources/read") ||
            slice_is(c->method, "prompts/get") || slice_is(c->method, "tasks/result") ||
-           slice_is(c->method, "tasks/get"); /* in the modern era, of a task that is over */
+           slice_is(c->method, "tasks/get"); /* in the modern era, the result of a completed task */
 }
 
 enum call_next clean_filter_description(struct call *c) {

@@ -83,7 +83,7 @@ enum guard_mode guard_of_results(const struct core *core) {
     return core->guard ? core->guard->results : GUARD_OFF;
 }
 
-/* Once for each text: lists come again and again. */
+/* Once for each text: the same lists are read repeatedly. */
 void guard_record(struct core *core, bool deny, struct slice text) {
     struct guard *g = core->guard;
     if (g->told.count >= TOLD_MAX || map_get(&g->told, text))
@@ -98,13 +98,13 @@ void guard_record(struct core *core, bool deny, struct slice text) {
                                          : "`poison.definitions: flag` or `--poison flag` allows it");
     if (deny)
         log_warn("%.*s", SLICE_FMT(said));
-    else /* honest servers look odd now and then */
+    else /* legitimate servers trigger this detector now and then */
         log_debug("%.*s", SLICE_FMT(said));
     if (core->audit)
         audit_put_event(core->audit, SLICE("poison"), (struct slice){0}, (struct slice){0}, said);
 }
 
-/* Before the page's own names: one that looks like another server's is the imitation. */
+/* Compared before the names of this page: the name that resembles another server's is the imitation. */
 static void gather_others(struct guard_page *p) {
     for (size_t i = 0; i < p->core->server_count; i++) {
         const struct server *other = p->core->servers[i];
@@ -245,14 +245,14 @@ const char *guard_file_held(struct core *core, const struct server *server, stru
     return guard_pins(core, server) ? pins_judge_file(core->guard->pins, server, uri, bytes, a) : NULL;
 }
 
-/* A server may read the scheme in any case. */
+/* The scheme of a URI is case-insensitive. */
 bool guard_is_skill_call(const struct call *c) {
     return slice_starts(c->method, SLICE("skills/")) ||
            (slice_starts(c->method, SLICE("resources/")) &&
             slice_eq_nocase(slice_upto(c->name, SKILL.len), SKILL));
 }
 
-/* ---- for people ---- */
+/* ---- for the console and the commands ---- */
 
 bool guard_definitions(const struct core *core, const struct server *server, struct tape *t, struct arena *a,
                        struct risk_lists *ret_lists) {

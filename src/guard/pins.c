@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HELD_MAX 100000 /* tools that are remembered as held back; from then on the lock alone decides */
+#define HELD_MAX 100000 /* held tools that are remembered; beyond that only the lock decides */
 
 static struct slice name_of(const struct server *server) {
     return slice_str(server->pin_name ? server->pin_name : server->up.name);
@@ -52,7 +52,7 @@ static void forget_held(struct pins *p) {
     arena_free(&p->arena);
 }
 
-/* A definition was accepted: everything is judged again. A file that cannot be read changes nothing. */
+/* Definitions were accepted: everything is judged again. An unreadable file changes nothing. */
 static void look_again(struct pins *p) {
     struct risk_lock *fresh = NULL;
     struct err err;
@@ -183,7 +183,7 @@ static struct slice held_key(const struct server *server, struct slice name, str
     return slice_of(key, of.len + 1 + name.len);
 }
 
-/* Once for all tools of a list, and not from the middle of it. */
+/* Once for all tools of a list, in a later turn of the loop. */
 static void on_tell(struct io_timer *timer) {
     struct core *core = container_of(timer, struct pins, tell)->core;
     core->tools_changed(core);
@@ -201,7 +201,7 @@ static void hold(struct pins *p, const struct server *server, struct slice key, 
         io_timer_arm(p->core->up.loop, &p->tell, 0, on_tell);
 }
 
-/* The newest word of a server counts: that is what would be accepted. */
+/* The server's newest definition: that is the one to accept. */
 static void keep_skill(struct pins *p, struct slice key, struct slice raw) {
     struct text *known = map_get(&p->skills, key);
     if (!known) {
@@ -259,7 +259,7 @@ void pins_put_skills(const struct pins *p, const struct server *server, struct b
 
 /* ---- first use ---- */
 
-/* Others may be writing the same file: theirs is read anew and ours added to it. */
+/* Other processes may write the same file: it is read again and our entry added. */
 static int add_server(struct pins *p, const struct risk_server_facts *who, const struct risk_lists *lists,
                       struct arena *a, struct err *err) {
     cleanup_fd int guard = io_file_guard(p->path);
@@ -268,7 +268,7 @@ static int add_server(struct pins *p, const struct risk_server_facts *who, const
         return err_set(err, "the directory of `%s` cannot be locked", p->path);
     if (read_lock(p->path, &now, err) < 0)
         return -1;
-    /* Another process has accepted one meanwhile: that one counts. */
+    /* Another process has accepted a definition meanwhile: that one is used. */
     if (!risk_lock_knows(now, who->name)) {
         cleanup_buf struct buf text;
         buf_init(&text, RISK_LOCK_BYTES_MAX);
@@ -310,7 +310,7 @@ int pins_first_use(struct pins *p, const struct server *server, struct slice too
     return 0;
 }
 
-/* ---- for people ---- */
+/* ---- for the console and the commands ---- */
 
 void pins_diff(const struct pins *p, const struct server *server, const struct risk_lists *lists,
                struct arena *a, void (*each)(void *ctx, const struct risk_difference *difference),

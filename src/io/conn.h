@@ -12,7 +12,7 @@ struct io_conn;
 struct splice;
 struct io_tls; /* see tls.h */
 
-/* What stands between the socket and the bytes that users see: TLS, or nothing. */
+/* The layer between the socket and the bytes that users see: TLS, or none. */
 struct io_layer {
     void (*in_space)(struct io_conn *c, uv_buf_t *buf);
     void (*received)(struct io_conn *c, const char *ptr, size_t len);
@@ -23,11 +23,11 @@ struct io_layer {
 };
 
 struct io_handlers {
-    /* All unconsumed bytes, at ptr inside block b (take a reference to keep them). Returns how many are
-     * done with. After io_conn_close() inside, the return value is ignored. */
+    /* All unconsumed bytes, at ptr inside block b (take a reference to keep them). Returns the number of
+     * consumed bytes. After io_conn_close() inside, the return value is ignored. */
     size_t (*data)(struct io_conn *c, void *owner, struct block *b, char *ptr, size_t len);
-    /* Nothing more will be read: status 0 for an orderly end, else a negative uv error. Also reports failed
-     * writes. The owner answers with io_conn_close() now or later; it is called once at most. */
+    /* No more input: status 0 for an orderly end, else a negative uv error. Also reports failed writes.
+     * Called once at most; the owner calls io_conn_close() now or later. */
     void (*end)(struct io_conn *c, void *owner, int status);
     /* The queue fell below IO_QUEUE_LOW after it had been over IO_QUEUE_HIGH. May be NULL. */
     void (*drained)(struct io_conn *c, void *owner);
@@ -60,7 +60,7 @@ struct io_conn {
     size_t in_want;
     bool reading;
     bool is_pipe;
-    bool is_wide; /* the pipe was asked to hold IO_PIPE_BYTES */
+    bool is_wide; /* the pipe's capacity was set to IO_PIPE_BYTES */
     bool in_handler;
     bool ended;
     /* out */
@@ -72,8 +72,8 @@ struct io_conn {
     struct block *out_tail; /* where small pieces are copied together */
     uint32_t out_used;
     uv_write_t write_req;
-    uint32_t writing;  /* pieces that the write under way covers */
-    uint32_t q_cipher; /* leading pieces that are ciphertext already */
+    uint32_t writing;  /* pieces that the current write covers */
+    uint32_t q_cipher; /* leading pieces that are already ciphertext */
     bool over_high;
     bool finishing;
     bool closing;
@@ -81,7 +81,7 @@ struct io_conn {
     struct io_timer linger;
 };
 
-/* A connected socket of IP. Takes the descriptor; NULL when it is none. */
+/* A connected IP socket. Takes the descriptor; NULL when it is not a socket. */
 struct io_conn *io_conn_socket(struct io_loop *loop, int take_fd, const struct io_handlers *h, void *owner);
 /* A descriptor to read from or to write to: pipe, socket, terminal, or (with the right for_reading) a file or
  * device that cannot be polled. Takes ownership of it. */
@@ -91,35 +91,34 @@ struct io_conn *io_conn_fd(struct io_loop *loop, int take_fd, bool for_reading, 
 struct io_conn *io_conn_tcp(struct io_loop *loop, const struct io_handlers *h, void *owner);
 
 void io_conn_read(struct io_conn *c, bool on);
-/* Hands the unconsumed bytes, if any, to the handler again: it is ready for them now. */
+/* Calls the handler again with the unconsumed bytes, if any. */
 void io_conn_again(struct io_conn *c);
-/* At least this many contiguous bytes will be wanted from the first unconsumed byte on. */
+/* The handler needs at least this many contiguous bytes from the first unconsumed byte on. */
 void io_conn_want(struct io_conn *c, size_t total);
 /* Copies. */
 void io_conn_put(struct io_conn *c, struct slice bytes);
-/* References bytes inside the block when they are many, else copies. */
+/* References bytes inside the block when they are large, else copies. */
 void io_conn_put_ref(struct io_conn *c, struct block *b, struct slice bytes);
-/* An edited text: what it borrows from its source lies in that block (or NULL: everything is copied). */
+/* An edited text. The parts that it borrows lie in that block (NULL: everything is copied). */
 void io_conn_put_splice(struct io_conn *c, const struct splice *text, struct block *b);
-/* The same, and the end of a line behind it. */
+/* The same with a newline at the end. */
 void io_conn_put_line(struct io_conn *c, const struct splice *text, struct block *b);
 static inline size_t io_conn_queued(const struct io_conn *c) { return c->queued; }
 static inline bool io_conn_busy(const struct io_conn *c) { return c->queued >= IO_QUEUE_HIGH; }
 void io_conn_flush(struct io_conn *c);
 /* No callback comes after this; NULL is fine. */
 void io_conn_close(struct io_conn *c);
-/* Sends what is queued, ends the sending side, lingers a little for the peer, then closes. No callback
+/* Sends queued output, shuts the sending side down, waits briefly for the peer, then closes. No callback
  * comes after this. */
 void io_conn_finish(struct io_conn *c);
 
 /* The address of a connection's peer; false when it has none. */
 bool io_conn_address(const struct io_conn *c, struct io_address *ret_address);
 
-/* The other end of a TCP connection may vanish without a word: then the connection ends after about that
- * long, whether bytes are under way or not. */
+/* Ends a TCP connection whose peer has not acknowledged anything for about that long, idle or not. */
 void io_conn_notice_loss(struct io_conn *c, uint32_t ms);
 
-/* For tls.c: decrypted bytes go in here, ciphertext out there. */
+/* For tls.c: passes decrypted bytes to the handler; queues ciphertext. */
 char *io_conn_in_space(struct io_conn *c, size_t *ret_len);
 bool io_conn_in_commit(struct io_conn *c, size_t len); /* false: the conn was closed meanwhile */
 void io_conn_end(struct io_conn *c, int status);

@@ -47,7 +47,7 @@ static int write_all(int fd, struct slice text) {
     return 0;
 }
 
-/* The name of a file outlasts a power cut only once its directory has been written too. */
+/* After a power failure the file is only found if its directory was synced too. */
 static int sync_dir_of(const char *path) {
     const char *slash = strrchr(path, '/');
     cleanup_free char *dir = slash ? mem_dup(path, (size_t)(slash - path) + 1) : mem_dup(".", 1);
@@ -58,7 +58,7 @@ static int sync_dir_of(const char *path) {
 enum placing {
     PLACE_POST,    /* replaces, without waiting for the disk */
     PLACE_REPLACE, /* replaces */
-    PLACE_CREATE,  /* unless there is one */
+    PLACE_CREATE,  /* fails if the file exists */
 };
 
 static int put_in_place(int dir, const char *from, const char *path, enum placing how) {
@@ -71,8 +71,8 @@ static int put_in_place(int dir, const char *from, const char *path, enum placin
     return renameat(dir, from, dir, path) < 0 ? -1 : how == PLACE_POST ? 0 : sync_dir_of(path);
 }
 
-/* Into `beside` with this mode and, when another user owns the old file, that owner; then it becomes `path`.
- * -1 with errno; nothing is left behind. */
+/* Writes `beside` with this mode and, when another user owns the old file, that owner; then renames it to
+ * `path`. -1 with errno; no temporary file is left. */
 static int write_place(int dir, const char *beside, const char *path, struct slice text, unsigned mode,
                        const struct stat *old, enum placing how) {
     cleanup_fd int fd = openat(dir, beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
@@ -104,7 +104,7 @@ static int write_beside(const char *path, struct slice text, unsigned mode, cons
     return 0;
 }
 
-/* A terminal or a pipe cannot be renamed over; with enough rights it would be lost. */
+/* A terminal or a pipe must not be replaced by a regular file. */
 static int write_into(const char *path, struct slice text, struct err *err) {
     cleanup_fd int fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0 || write_all(fd, text))

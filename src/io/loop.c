@@ -11,8 +11,8 @@
 static void tick_start(struct io_loop *loop);
 static void fire_soon(struct io_loop *loop);
 
-/* Output is gathered: what the callbacks queued is sent in one write per connection. Their log lines are
- * written first. */
+/* Output is gathered: everything that the callbacks queued is sent in one write per connection, after
+ * their log lines. */
 static void flush_conns(struct io_loop *loop) {
     struct list *n;
     loop->unsent = 0;
@@ -44,15 +44,16 @@ void io_loop_pace(struct io_loop *loop, size_t enough) {
         flush_conns(loop);
 }
 
-/* A poll does not wait while this runs. */
+/* While this handle is active, polls do not block. */
 static void on_no_wait(uv_idle_t *handle) {
     const struct io_loop *loop = handle->data;
     if (list_empty(&loop->gathering) && list_empty(&loop->soon))
         uv_idle_stop(handle);
 }
 
-/* While it is active the loop polls without waiting. The process it waits for may need this very processor:
- * the kernel's worker that completes a disk write does, and would not run before the end of our slice. */
+/* While it is active the loop polls without blocking. The process that it waits for may need this
+ * processor: the kernel's worker that completes a disk write does, and would otherwise not run before the
+ * end of our time slice. */
 static void on_awake(uv_idle_t *handle) {
     const struct io_loop *loop = handle->data;
     if (clock_mono_us() >= loop->awake_until_us)
@@ -109,7 +110,7 @@ void io_loop_init(struct io_loop *loop) {
     list_init(&loop->soon);
     loop->watch_quiet_ms = IO_WATCH_QUIET_MS;
     loop->watch_longest_ms = IO_WATCH_LONGEST_MS;
-    signal(SIGPIPE, SIG_IGN); /* a closed peer fails one write, not the process */
+    signal(SIGPIPE, SIG_IGN); /* writing to a closed peer fails that write, not the process */
     for (int i = 0; i < IO_TIMER_SLOTS; i++)
         list_init(&loop->slots[i]);
     loop->unsent = 0;
@@ -159,8 +160,9 @@ void io_loop_run(struct io_loop *loop) {
 }
 void io_loop_stop(struct io_loop *loop) { uv_stop(&loop->uv); }
 
-/* ---- timers: a wheel of slots, each a list. A timer further away than one turn stays in its slot; one that
- * was postponed is moved when its slot comes, because most are postponed long before ---- */
+/* ---- timers: a wheel of slots, each a list. A timer further away than one turn stays in its slot. A
+ * postponed timer is moved only when its slot comes, because most timers are postponed long before they
+ * fire. ---- */
 
 static struct list *slot_of(struct io_loop *loop, uint64_t ms) {
     return &loop->slots[ms / IO_TIMER_TICK_MS % IO_TIMER_SLOTS];
@@ -187,7 +189,7 @@ static void slot_fire(struct io_loop *loop, struct list *slot, uint64_t now) {
     LIST_FOR_SAFE (n, next, slot) {
         struct io_timer *timer = container_of(n, struct io_timer, node);
         if (timer->due_ms <= now) {
-            timer->slot_ms = UINT64_MAX; /* in none: what fires before it may put it off */
+            timer->slot_ms = UINT64_MAX; /* in no slot: a callback that fires before it may postpone it */
             list_remove(n);
             list_push(&due, n);
         } else if (slot_of(loop, timer->due_ms) != slot) {

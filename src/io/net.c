@@ -23,8 +23,8 @@ struct io_listener {
     void (*incoming)(struct io_listener *l, void *owner, int take_fd);
     void *owner;
     bool (*may_accept)(void *owner); /* NULL: always */
-    bool yielded;                    /* the connection that waits has been left to others once */
-    uv_timer_t again;                /* a turn of the loop's own timers takes too long */
+    bool yielded;                    /* the waiting connection has already been left to other workers once */
+    uv_timer_t again;                /* one turn of the loop's timers would take too long */
     unsigned open;                   /* handles */
 };
 
@@ -80,7 +80,7 @@ static void on_readable(uv_poll_t *poll, int status, int events) {
             return;
         }
         if (fd < 0)
-            return; /* another process has it, or its client has closed it */
+            return; /* another process accepted it, or its client closed it */
         l->incoming(l, l->owner, fd);
         if (uv_is_closing((uv_handle_t *)poll))
             return;
@@ -160,7 +160,8 @@ struct io_listener *io_listen(struct io_loop *loop, const char *address, uint16_
 
 /* ---- unix sockets ---- */
 
-/* A path may be longer than a socket's name: the directory is opened and named by its number. */
+/* A path may be longer than the name of a socket: the directory is opened and addressed as
+ * /proc/self/fd/N. */
 static int unix_address(const char *dir, const char *name, struct sockaddr_un *ret_addr) {
     int at = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (at < 0)

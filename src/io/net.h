@@ -12,7 +12,7 @@ struct io_listener;
 struct io_listener *io_listen(struct io_loop *loop, const char *address, uint16_t port,
                               void (*incoming)(struct io_listener *l, void *owner, int take_fd), void *owner,
                               uint16_t *ret_port, struct err *err);
-/* The two halves of it: a listening socket, which may have come from elsewhere, and taking connections. */
+/* The same in two steps: make a listening socket (or get one from elsewhere), then accept connections. */
 int io_listen_open(const char *address, uint16_t port, struct err *err);
 /* The same where each process of this user has a socket of its own at that address; the system deals
  * connections out. */
@@ -20,18 +20,18 @@ int io_listen_shared(const char *address, uint16_t port, struct err *err);
 struct io_listener *io_listen_fd(struct io_loop *loop, int take_fd,
                                  void (*incoming)(struct io_listener *l, void *owner, int take_fd),
                                  void *owner);
-/* Other processes accept connections from the same socket. `may_accept` false leaves one to them for a
- * moment; if none took it by then, it is accepted here. */
+/* Other processes accept connections from the same socket. If `may_accept` returns false, the connection
+ * is left to them for a moment; if none took it, it is accepted here. */
 void io_listener_share(struct io_listener *l, bool (*may_accept)(void *owner));
-/* Of a socket of IP; 0 when it is none. `ret_address` may be NULL. */
+/* The port of an IP socket; 0 for any other. `ret_address` may be NULL. */
 uint16_t io_bound_port(int fd, char ret_address[IO_ADDRESS_MAX]);
 /* A unix socket that only this user can reach, DIR/NAME; its file is removed with the listener. */
 struct io_listener *io_listen_unix(struct io_loop *loop, const char *dir, const char *name,
                                    void (*incoming)(struct io_listener *l, void *owner, int take_fd),
                                    void *owner, struct err *err);
-/* -1: no process of this user listens there. Does not block. */
+/* Does not block. -1: no process of this user listens there. */
 int io_dial_unix(const char *dir, const char *name);
-/* Does the other end of a unix socket belong to this user? */
+/* Does the peer of a unix socket run as this user? */
 bool io_same_user(int fd);
 void io_listener_close(struct io_listener *l); /* NULL is fine */
 
@@ -46,7 +46,7 @@ void io_dial_cancel(struct io_dial *d); /* NULL is fine */
 
 struct io_lookup;
 
-/* Only resolves, for callers that judge addresses before they connect to one. `done` is called exactly once,
+/* Only resolves, for callers that check addresses before they connect. `done` is called exactly once,
  * later, with at least one address or with none and a negative uv error, unless the lookup is cancelled
  * first. */
 struct io_lookup *

@@ -25,5 +25,5 @@ struct io_address io_address_v4(const unsigned char four[4]);
 /* "10.0.0.0/8", "fd00::/8", or one address. Bits behind the mask must be zero. */
 bool io_netmask_parse(struct slice text, struct io_netmask *ret_mask);
 bool io_netmask_has(const struct io_netmask *mask, const struct io_address *address);
-/* The part of an address that one client has to itself, for counting: 4 bytes of IPv4, 8 of IPv6. */
+/* The part of an address that identifies one client, for counting: 4 bytes of IPv4, 8 of IPv6. */
 struct slice io_address_network(const struct io_address *address);

@@ -22,7 +22,7 @@
 struct request {
     struct list node;
     uint64_t token;
-    unsigned spawner; /* the how manieth was asked */
+    unsigned spawner; /* generation of the spawner that got the request */
     bool running;
     void (*started)(void *owner, struct spawn_child child);
     void (*exited)(void *owner, int status);
@@ -33,11 +33,11 @@ struct spawn {
     int sock; /* -1: there is no spawner */
     int line; /* on which a successor announces itself */
     pid_t pid;
-    unsigned spawner; /* the how manieth it is */
-    bool gone;        /* there was one, and it was not replaced */
+    unsigned spawner; /* generation: counts the spawners of this process */
+    bool gone;        /* the spawner died and was not replaced */
     bool polling;     /* `poll` is in use */
-    bool closing;     /* and is being closed, after the spawner's death */
-    bool stopped;     /* spawn_stop came then */
+    bool closing;     /* it is being closed, after the spawner's death */
+    bool stopped;     /* spawn_stop was called meanwhile */
     void (*lost)(void *owner, int status, bool replaced);
     void *lost_owner;
     uint64_t last_token;
@@ -149,7 +149,7 @@ static void on_started(struct spawn *s, struct request *r, struct spawn_child ch
         r->running = child.pid != 0;
     if (r && r->started) {
         r->started(r->owner, child);
-    } else if (child.pid) { /* forgotten meanwhile: closing its pipes lets it go */
+    } else if (child.pid) { /* the request was abandoned: closing its pipes ends the child */
         close(child.in);
         close(child.out);
         close(child.errors);
@@ -187,7 +187,7 @@ static int listen_to(struct spawn *s) {
     return 0;
 }
 
-/* The requests of the spawner that died; those that are made meanwhile are the next one's. */
+/* Requests of the dead spawner; later requests go to its successor. */
 static void fail_requests(struct spawn *s, unsigned spawner) {
     for (struct request *r = NULL;; r = NULL) {
         LIST_FOR (n, &s->requests) {
@@ -214,7 +214,7 @@ static void end_orphans(pid_t successor) {
         poll(NULL, 0, 1);
 }
 
-/* The successor announces itself within a millisecond or so; if it does not, there is none. */
+/* The successor announces itself within a few milliseconds; otherwise there is none. */
 static bool take_successor(struct spawn *s) {
     struct spawner_report report;
     int fds[PACKET_FDS] = {-1, -1, -1};
@@ -345,7 +345,7 @@ void spawn_forget(struct spawn *s, uint64_t token) {
 void spawn_signal(struct spawn *s, uint64_t token, int signal) {
     struct spawner_order order = {.kind = SPAWNER_SIGNAL, .token = token, .signal = signal};
     if (send(s->sock, &order, sizeof(order), MSG_NOSIGNAL) < 0)
-        return; /* the spawner is gone, and with it the child */
+        return; /* the spawner died, and the child with it */
 }
 
 static void on_waited(struct io_timer *timer) { (void)timer; }
@@ -368,7 +368,7 @@ void spawn_stop(struct spawn *s) {
     if (s->polling)
         uv_poll_stop(&s->poll);
     close_fd(&s->sock);
-    close_fd(&s->line);           /* a successor that waits ends, too */
+    close_fd(&s->line);           /* ends a waiting successor, too */
     fail_requests(s, s->spawner); /* each owner frees what it kept until the exit */
     while (s->pid && waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
         ;

@@ -1,9 +1,11 @@
-/* Children, started by a process of their own. The spawner is forked before anything else and is the only
- * one that executes programs; afterwards the gate gives up that right. It passes the pipes back, reports
- * exits, and when the gate is gone in whatever way it ends every child and what they left behind.
+/* Starts child processes through a spawner. The spawner is forked before anything else and is the only
+ * process that executes programs; afterwards the gate gives up that right. It passes the pipes back and
+ * reports exits. When the gate ends or is killed, the spawner ends every child and the processes that they
+ * started.
  *
- *   gate ──seqpacket──▶ spawner ──fork──▶ child (own session and process group, death signal, clean
- * descriptors) ▲   pid, pipes, exits  │ └──────────────────────┘
+ *   gate ──seqpacket──▶ spawner ──fork──▶ child (own session and process group, death signal)
+ *    ▲   pid, pipes, exits  │
+ *    └──────────────────────┘
  */
 #pragma once
 
@@ -16,19 +18,19 @@ struct spawn;
 
 struct spawn_request {
     const char *const *argv; /* NULL-terminated */
-    const char *const *envp; /* NULL-terminated, the whole environment of the child */
-    const char *cwd;         /* NULL: as ours */
-    bool no_network;         /* in an empty network namespace; not started where that fails */
-    const int *fd;           /* NULL, or a descriptor that the child finds as number 3; stays the caller's */
+    const char *const *envp; /* NULL-terminated; the complete environment of the child */
+    const char *cwd;         /* NULL: the gate's directory */
+    bool no_network;         /* runs in an empty network namespace; not started when that fails */
+    const int *fd; /* NULL, or a descriptor that becomes number 3 in the child; the caller keeps it */
 };
 
 #define SPAWN_LOST EOWNERDEAD
-#define SPAWN_LOST_STATUS (-1) /* as a child's status: it ended because the spawner died */
+#define SPAWN_LOST_STATUS (-1) /* status of a child that ended because the spawner died */
 
 struct spawn_child {
-    int pid;   /* or 0 when it could not be started */
-    int error; /* errno, then; SPAWN_LOST: the spawner died over it */
-    int in;    /* write end of its stdin; the receiver owns these */
+    int pid;   /* 0 when it could not be started */
+    int error; /* errno in that case; SPAWN_LOST: the spawner died */
+    int in;    /* write end of its stdin; the receiver owns all three descriptors */
     int out;
     int errors;
 };
@@ -39,11 +41,11 @@ const char *spawn_error_text(int error);
 /* Forks the spawner. Call before threads, loops and secrets exist. When the spawner is killed, its children
  * end with it and another one takes its place. */
 struct spawn *spawn_start(struct err *err);
-/* For a gate that has no use for children: a spawner is not there, and asking for one fails. */
+/* For a gate that starts no children: there is no spawner, and requests fail. */
 struct spawn *spawn_none(void);
-/* Hooks it to the loop and gives up exec for this process. */
+/* Attaches the spawner to the loop and gives up exec for this process. */
 int spawn_attach(struct spawn *s, struct io_loop *loop, struct err *err);
-/* `lost` is called after a spawner has died, with its wait status and whether another one works now. */
+/* `lost` is called after a spawner has died, with its wait status and whether a successor took over. */
 void spawn_on_lost(struct spawn *s, void (*lost)(void *owner, int status, bool replaced), void *owner);
 /* Requests a child; `started` comes later, then `exited` once (status as from wait). The token identifies the
  * request until exited was called; after spawn_forget() neither is called. */
@@ -54,8 +56,7 @@ uint64_t spawn_child(struct spawn *s, const struct spawn_request *request,
 void spawn_forget(struct spawn *s, uint64_t token);
 /* To the child's whole process group. */
 void spawn_signal(struct spawn *s, uint64_t token, int signal);
-/* Runs the loop until every child has exited, at most that long. */
+/* Runs the loop until every child has exited, at most for that time. */
 void spawn_await(struct spawn *s, uint64_t ms);
-/* Ends the spawner and with it every child; `exited` is called for open requests, as when the spawner was
- * killed. */
+/* Ends the spawner and every child; `exited` is called for open requests, as when the spawner was killed. */
 void spawn_stop(struct spawn *s);

@@ -31,8 +31,8 @@
 #include <sys/wait.h>
 
 #define PIPE_BYTES (256 * 1024)
-#define GRACE_EOF_MS 700  /* after the gate has ended: time to exit on end of input */
-#define GRACE_TERM_MS 700 /* then, after TERM, before KILL */
+#define GRACE_EOF_MS 700  /* after the gate has ended: how long children have to exit on end of input */
+#define GRACE_TERM_MS 700 /* then, between SIGTERM and SIGKILL */
 
 struct child {
     struct list node;
@@ -44,19 +44,19 @@ struct spawner {
     int sock;
     int line;
     int signals;
-    int alive;       /* closed by our death, which is how the successor learns of it; -1: there is none */
+    int alive; /* closed by the death of this process, which notifies the successor; -1: there is none */
     pid_t successor; /* 0: there is none */
     struct list children;
     char packet[SPAWN_REQUEST_MAX];
 };
 
-/* What is to be started. */
+/* A child that is to be started. */
 struct start {
     char **argv;
     char **envp;
     const char *cwd;
     bool no_network;
-    int extra; /* -1, or what becomes descriptor 3 */
+    int extra; /* -1, or the descriptor that becomes number 3 */
 };
 
 static bool write_text(const char *path, const char *text) {
@@ -118,7 +118,8 @@ static void pipes_close(int *fds, int n) {
             close(fds[i]);
 }
 
-/* All numbers are kept above 2, so that dup2 onto 0, 1 and 2 cannot overwrite one that is still needed. */
+/* All descriptors are kept above 2, so that dup2 onto 0, 1 and 2 cannot overwrite one that is still
+ * needed. */
 static int pipe_high(int ends[2]) {
     int low[2];
     if (pipe2(low, O_CLOEXEC) != 0)
@@ -138,7 +139,7 @@ static int pipes_open(struct pipes *p) {
             return -1;
         p->child[i] = ends[i == 0 ? 0 : 1];
         p->gate[i] = ends[i == 0 ? 1 : 0];
-        fcntl(ends[0], F_SETPIPE_SZ, PIPE_BYTES); /* a larger pipe is a help, not a need */
+        fcntl(ends[0], F_SETPIPE_SZ, PIPE_BYTES); /* only an optimisation: failure is ignored */
     }
     return pipe_high(p->failed);
 }
@@ -187,7 +188,7 @@ static void do_spawn(struct spawner *s, const struct spawner_order *order, size_
     cleanup_free char **texts = mem_zalloc((count + 2) * sizeof(*texts));
     if (!unpack(s->packet + sizeof(*order), len - sizeof(*order), count, texts))
         return;
-    /* argv and envp each need their own NULL: move the later texts up by one place each. */
+    /* argv and envp each need a terminating NULL: move the later texts up by one place each. */
     struct start start = {
         .argv = texts, .cwd = texts[count - 1], .no_network = order->no_network != 0, .extra = extra};
     memmove(texts + order->argc + 1, texts + order->argc, order->envc * sizeof(*texts));
@@ -238,8 +239,8 @@ static bool take_order(struct spawner *s) {
     return true;
 }
 
-/* In the successor. Returns when the spawner is dead and this process takes its place; the gate learns it
- * from the new socket. */
+/* In the successor. Returns when the spawner is dead and this process takes over; the new socket tells the
+ * gate. */
 static void successor_wait(struct spawner *s, int spawner_alive) {
     struct pollfd fds[2] = {{.fd = spawner_alive, .events = POLLIN}, {.fd = s->line, .events = POLLIN}};
     prctl(PR_SET_NAME, "sallyport-spare");
@@ -267,7 +268,7 @@ static void successor_wait(struct spawner *s, int spawner_alive) {
 
 static _Noreturn void serve_gate(struct spawner *s);
 
-/* Without a successor everything works as before, until the spawner dies. */
+/* If there is no successor, everything works until the spawner dies. */
 static void successor_fork(struct spawner *s) {
     int ends[2];
     if (s->alive >= 0)
@@ -299,7 +300,7 @@ static void reap(struct spawner *s) {
             struct child *c = container_of(n, struct child, node);
             if (c->pid != pid)
                 continue;
-            kill(-pid, SIGKILL); /* what it left behind in its group */
+            kill(-pid, SIGKILL); /* kills what is left of its process group */
             struct spawner_report r = {
                 .kind = SPAWNER_EXITED, .pid = pid, .token = c->token, .value = status};
             packet_send(s->sock, &r, sizeof(r), NULL, 0, 0);
@@ -400,7 +401,8 @@ _Noreturn void spawner_main(int sock, int line, pid_t gate) {
     s.sock = sock;
     s.line = line;
     list_init(&s.children);
-    /* Signals meant for the gate (a Ctrl-C at the terminal) reach us too; the gate decides what ends. */
+    /* Signals meant for the gate (a Ctrl-C at the terminal) reach this process too; only the gate decides
+     * what ends. */
     setsid();
     sigset_t mask;
     sigfillset(&mask);

@@ -22,8 +22,8 @@ struct spawner_order {
 enum spawner_report_kind {
     SPAWNER_STARTED,
     SPAWNER_EXITED,
-    SPAWNER_SUCCESSOR, /* on the line of succession: `pid` is the spawner now, and the descriptor leads to it
-                        */
+    SPAWNER_SUCCESSOR, /* sent on the succession socket: `pid` is the new spawner, and the descriptor leads to
+                          it */
 };
 
 struct spawner_report {
@@ -34,8 +34,8 @@ struct spawner_report {
     uint32_t pad;
 };
 
-/* Signals every process below us but one, orphans that were handed to us included, by the kernel's own list;
- * returns how many there were. Those that have ended are reaped. */
+/* Signals every process below this one except `but`, adopted orphans included, using the kernel's list of
+ * children. Returns their number. Ended processes are reaped. */
 int spawner_signal_offspring(int sig, pid_t but);
-/* `sock` leads to the gate, and so does `line`, on which a successor announces itself. */
+/* Both sockets lead to the gate; a successor announces itself on `line`. */
 _Noreturn void spawner_main(int sock, int line, pid_t gate);

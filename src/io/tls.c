@@ -25,7 +25,7 @@ struct io_tls {
     void (*ready)(void *owner, int status, const char *why);
 };
 
-/* Of the error that is reported first; files that are not there are the system's to explain. */
+/* The first error in the queue; for missing files the system's errno text is used. */
 static const char *first_reason(void) {
     unsigned long code = ERR_get_error();
     const char *reason =
@@ -34,7 +34,7 @@ static const char *first_reason(void) {
     return reason ? reason : "no reason given";
 }
 
-/* The authorities that the system trusts. A static program has an OpenSSL of its own, which does not know
+/* The certificate authorities of the system. A static program has its own OpenSSL, which does not know
  * where this distribution keeps them. */
 static bool trust_system(SSL_CTX *ssl) {
 #ifdef SALLYPORT_STATIC
@@ -78,8 +78,7 @@ static int choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *o
     return SSL_TLSEXT_ERR_OK;
 }
 
-/* Certificates are checked in every handshake: a resumed session would outlive a change of the
- * authorities. */
+/* Every handshake checks certificates: a resumed session would survive a change of the authorities. */
 static bool ask_clients(SSL_CTX *ssl, const char *client_ca) {
     STACK_OF(X509_NAME) *names = SSL_load_client_CA_file(client_ca);
     if (!names || SSL_CTX_load_verify_file(ssl, client_ca) != 1)
@@ -179,7 +178,7 @@ static void tls_free(struct io_tls *tls) {
     free(tls);
 }
 
-/* Moves pending ciphertext to the conn's queue, behind what is encrypted already. */
+/* Moves pending ciphertext to the conn's queue, behind bytes that are already encrypted. */
 static void drain(struct io_conn *c) {
     size_t pending;
     while ((pending = BIO_ctrl_pending(c->tls->out)) > 0) {
@@ -229,7 +228,7 @@ static const char *tls_why(struct io_tls *tls, char text[TLS_WHY_MAX]) {
     return text;
 }
 
-/* True when the handshake is done and the conn is still there. */
+/* True when the handshake is complete and the conn still exists. */
 static bool handshake(struct io_conn *c) {
     struct io_tls *tls = c->tls;
     ERR_clear_error();
@@ -337,7 +336,7 @@ struct telling {
     void *ctx;
 };
 
-/* A text with NUL in it is read differently by different readers: it is not reported. */
+/* Programs read a text with a NUL in different ways, so it is not reported. */
 static void tell(const struct telling *t, const char *name, const ASN1_STRING *text) {
     unsigned char *utf8 = NULL;
     int len = text ? ASN1_STRING_to_UTF8(&utf8, text) : -1;
@@ -375,7 +374,7 @@ static void tell_subject(const struct telling *t, X509 *cert) {
         tell(t, "common_name", X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)));
 }
 
-/* The certificate that the peer showed and that was found to be good. */
+/* The peer's verified certificate. */
 static X509 *peer_cert(const struct io_conn *c) {
     X509 *cert = c->tls ? SSL_get0_peer_certificate(c->tls->ssl) : NULL;
     return cert && SSL_get_verify_result(c->tls->ssl) == X509_V_OK ? cert : NULL;
@@ -402,7 +401,7 @@ static void tell_cert(const struct telling *t, X509 *cert, uint64_t *ret_expires
     t->each(t->ctx, "fingerprint", slice_str(hex));
     struct tm tm;
     time_t end = ASN1_TIME_to_tm(X509_get0_notAfter(cert), &tm) == 1 ? timegm(&tm) : 0;
-    *ret_expires_s = end > 0 ? (uint64_t)end : 1; /* what cannot be read is over */
+    *ret_expires_s = end > 0 ? (uint64_t)end : 1; /* an expiry that cannot be read counts as expired */
 }
 
 bool io_tls_peer(const struct io_conn *c, void (*each)(void *ctx, const char *name, struct slice value),

@@ -12,7 +12,7 @@ struct io_tls_ctx *io_tls_client_ctx(struct err *err);
 /* PEM files; client_ca NULL: no client is asked for a certificate. */
 struct io_tls_ctx *io_tls_server_ctx(const char *cert, const char *key, const char *client_ca,
                                      struct err *err);
-/* The same from texts: a certificate and its key, made by this process. */
+/* The same from PEM texts: a certificate that this process made, and its key. */
 struct io_tls_ctx *io_tls_server_ctx_of(struct slice cert, struct slice key, struct err *err);
 /* Of a server that asks for certificates: a client without one is refused, too. */
 void io_tls_require_client(struct io_tls_ctx *ctx);
@@ -25,15 +25,15 @@ void io_tls_ctx_free(struct io_tls_ctx *ctx);
 void io_tls_start_client(struct io_conn *c, struct io_tls_ctx *ctx, const char *host,
                          void (*ready)(void *owner, int status, const char *why));
 
-/* The same for an accepted one; bytes that are put before wait. `early` was read from the socket already. */
+/* The same for an accepted conn; output waits for the handshake. `early` was already read from the socket. */
 void io_tls_start_server(struct io_conn *c, struct io_tls_ctx *ctx, struct slice early,
                          void (*ready)(void *owner, int status, const char *why));
 /* The fields of the client's certificate: subject, common_name, and each email, dns and uri; then its
  * fingerprint. False when there is none. *ret_expires_s: when the certificate expires. */
 bool io_tls_peer(const struct io_conn *c, void (*each)(void *ctx, const char *name, struct slice value),
                  void *ctx, uint64_t *ret_expires_s);
-/* The certificate itself, for another process of ours, and the same facts of one that such a process checked.
- */
+/* The peer's certificate, to pass to another process of ours; and the same fields from a certificate that
+ * such a process checked. */
 bool io_tls_peer_der(const struct io_conn *c, struct buf *out);
 bool io_tls_cert(struct slice der, void (*each)(void *ctx, const char *name, struct slice value), void *ctx,
                  uint64_t *ret_expires_s);

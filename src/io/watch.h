@@ -16,16 +16,16 @@ struct io_watch {
     void (*changed)(struct io_watch *w);
     void (*gone)(struct io_watch *w); /* may be set after the start */
     struct stat known;
-    unsigned missing; /* looks in a row that found no file */
-    bool settling;    /* it has changed; reported when it stops changing */
+    unsigned missing; /* consecutive checks that found no file */
+    bool settling;    /* it has changed; reported once it stops changing */
     uint64_t quiet_until_ms, latest_ms;
     struct io_timer timer;
 };
 
-/* Other times than the defaults, for all watches of a loop; 0 keeps what is there. */
+/* Overrides the default times for all watches of a loop; 0 keeps the current value. */
 void io_watch_times(struct io_loop *loop, uint64_t quiet_ms, uint64_t longest_ms);
 void io_watch_start(struct io_watch *w, struct io_loop *loop, const char *path,
                     void (*changed)(struct io_watch *w));
-/* Ignores the current content: we have written it ourselves. */
+/* Ignores the current content: this process wrote it. */
 void io_watch_seen(struct io_watch *w);
 void io_watch_stop(struct io_watch *w);

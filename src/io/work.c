@@ -9,11 +9,11 @@
 struct io_worker {
     pthread_t thread;
     pthread_mutex_t mutex;
-    pthread_cond_t wake; /* the thread: there is work, or the end */
-    pthread_cond_t told; /* the loop: something has run */
+    pthread_cond_t wake; /* wakes the thread: new work, or the end */
+    pthread_cond_t told; /* wakes the loop: a job has run */
     struct list queue;
-    struct list ready; /* `done` is to be called */
-    size_t waiting;    /* in the queue, or running */
+    struct list ready; /* `done` must be called */
+    size_t waiting;    /* queued or running */
     bool stop;
     uv_async_t notice;
 };
@@ -43,7 +43,7 @@ static void *worker_thread(void *arg) {
     return NULL;
 }
 
-/* Each may add more. */
+/* Each callback may add more work. */
 static bool tell_ready(struct io_worker *w) {
     for (bool some = false;; some = true) {
         pthread_mutex_lock(&w->mutex);
@@ -100,7 +100,7 @@ void io_work_add(struct io_loop *loop, struct io_work *work) {
     while (w->waiting >= IO_WORK_MAX)
         pthread_cond_wait(&w->told, &w->mutex);
     w->waiting++;
-    uv_ref((uv_handle_t *)&w->notice); /* the loop does not end before it is done */
+    uv_ref((uv_handle_t *)&w->notice); /* keeps the loop alive until it is done */
     list_push(&w->queue, &work->node);
     pthread_cond_signal(&w->wake);
     pthread_mutex_unlock(&w->mutex);

@@ -3,12 +3,12 @@
 #define HASH_CHARS 8
 #define WRAP "sallyport:"
 
-/* Schemes by which clients know what they have before them. */
+/* URI schemes by which clients detect apps and skills. */
 static const struct slice kept_schemes[] = {SLICE("ui://"), SLICE("skill://")};
 #define KEPT_SCHEMES (sizeof(kept_schemes) / sizeof(kept_schemes[0]))
 
-/* FNV-1a: the same in every run. Nobody gains by finding two tools with one hash: both are on one server, and
- * the second is not listed. */
+/* FNV-1a: the same in every run. A collision helps no attacker: both tools are on one server, and the
+ * second is not listed. */
 static void hash_text(struct slice text, char out[HASH_CHARS]) {
     static const char digits[] = "0123456789abcdefghjkmnpqrstvwxyz";
     uint64_t hash = 14695981039346656037u;
@@ -30,7 +30,7 @@ struct slice names_show(struct arena *a, struct slice prefix, struct slice tool)
     hash_text(tool, hash);
     size_t room = NAMES_TOOL_MAX - (prefix.len + 2 + HASH_CHARS + 1);
     struct slice end = slice_from(tool, tool.len - room);
-    while (end.len && ((unsigned char)end.ptr[0] & 0xc0) == 0x80) /* no half characters */
+    while (end.len && ((unsigned char)end.ptr[0] & 0xc0) == 0x80) /* does not cut a character */
         end = slice_from(end, 1);
     return arena_printf(a, "%.*s__%.*s_%.*s", SLICE_FMT(prefix), HASH_CHARS, hash, SLICE_FMT(end));
 }

@@ -15,7 +15,7 @@ static bool is_among(const struct tape *t, uint32_t key, const char *const *name
     return false;
 }
 
-/* ---- objects written anew: all members but those, then others ---- */
+/* ---- rewritten objects: some members are dropped, others added ---- */
 
 static void copy_members(struct emit *e, const struct tape *t, uint32_t obj, const char *const *but) {
     if (!is_object(t, obj))
@@ -39,7 +39,7 @@ static struct slice keep(struct buf *out, struct arena *a) {
 
 #define META_OPEN SLICE("\"_meta\":{")
 
-/* The members between the braces of such a text. */
+/* The text without its outer braces. */
 static struct slice meta_members(struct slice meta) {
     return slice_of(meta.ptr + META_OPEN.len, meta.len - META_OPEN.len - 1);
 }
@@ -67,7 +67,7 @@ struct slice translate_client_meta(const struct translate_client *client, struct
     return keep(&out, a);
 }
 
-/* "_meta":{…}: what was there without what is reserved, our token, and the client's description. */
+/* "_meta":{…}: the message's own without reserved members, then our token and the client's description. */
 static struct slice meta_text(const struct tape *t, uint32_t meta, struct slice client, struct slice token,
                               struct slice trace, struct arena *a) {
     const char *const replaced[] = {UP_META_VERSION,
@@ -100,7 +100,7 @@ static struct slice meta_text(const struct tape *t, uint32_t meta, struct slice 
     return keep(&out, a);
 }
 
-/* Replaces `_meta` (an empty text: removes it) and puts other members of params beside it. */
+/* Replaces `_meta` (an empty text removes it) and adds other members to params. */
 static bool edit_params(struct splice *text, const struct tape *t, const struct rpc *rpc, struct slice meta,
                         const char *const *drop, struct slice more) {
     struct arena *a = text->arena;
@@ -183,8 +183,8 @@ bool translate_result_up(struct splice *text, const struct tape *t, uint32_t res
     return splice_edit_members(text, t, result, drop, add);
 }
 
-/* What a legacy client would trip over: structured content that is no object. Its text stays, or is
- * made of it where there is none. */
+/* Legacy clients reject structured content that is not an object. Its text stays, or is made from it when
+ * there is none. */
 static struct slice plain_content(const struct tape *t, uint32_t result, struct arena *a, bool *ret_drop) {
     uint32_t structured = tape_get_str(t, result, "structuredContent");
     *ret_drop = structured && !is_object(t, structured);
@@ -225,7 +225,7 @@ bool translate_tool_down(struct splice *text, const struct tape *t, uint32_t too
     uint32_t schema = tape_get_str(t, tool, "outputSchema");
     uint32_t type = is_object(t, schema) ? tape_get_str(t, schema, "type") : 0;
     bool plain = !schema || (type && tape_eq(t, type, SLICE("object")));
-    /* The modern era leaves it to the server which calls become tasks, so any may. */
+    /* In the modern era the server decides which calls become tasks, so any call may. */
     struct slice add = tasks && !tape_get_str(t, tool, "execution")
                            ? SLICE("\"execution\":{\"taskSupport\":\"optional\"}")
                            : (struct slice){0};
@@ -235,7 +235,7 @@ bool translate_tool_down(struct splice *text, const struct tape *t, uint32_t too
 int64_t translate_error_up(int64_t code, struct slice method) {
     if (code == RPC_RESOURCE_NOT_FOUND)
         return slice_is(method, "resources/read") ? RPC_INVALID_PARAMS : RPC_INTERNAL;
-    /* Only the modern era itself may speak in its own codes. */
+    /* Error codes of the modern era are only used by modern servers. */
     return code <= RPC_HEADER_MISMATCH && code >= RPC_RESERVED_LAST ? RPC_INTERNAL : code;
 }
 
@@ -265,7 +265,7 @@ uint32_t translate_client_bits(const struct tape *t, uint32_t c) {
         (has(t, c, "sampling") ? TRANSLATE_SAMPLING : 0) | (has(t, c, "roots") ? TRANSLATE_ROOTS : 0);
     uint32_t elicitation = member(t, c, "elicitation");
     if (is_object(t, elicitation)) {
-        /* Without saying which, it means forms. */
+        /* An elicitation capability without members means forms. */
         bool url = has(t, elicitation, "url"), form = has(t, elicitation, "form") || !url;
         bits |= (url ? TRANSLATE_URL : 0) | (form ? TRANSLATE_FORM : 0);
     }
@@ -335,7 +335,7 @@ const char *translate_ask_capability(uint32_t bit) {
 
 enum tasks_as { NO_TASKS, TASKS_OLDER, TASKS_NEWER };
 
-/* Capabilities with tasks in the spelling of one era, or without: they are not the same thing in both. */
+/* Capabilities with the task members of one era, or without: they differ between the eras. */
 static void put_capabilities(struct emit *e, const struct tape *t, uint32_t c, enum tasks_as tasks) {
     static const char *const but[] = {"tasks", "extensions", NULL};
     static const char *const task_ext[] = {TRANSLATE_TASKS, NULL};
@@ -408,7 +408,7 @@ struct slice translate_task_down(const struct tape *t, uint32_t task, struct sli
     return task_text(t, task, status, false, a);
 }
 
-/* What was said of the task in the result's own `_meta` is replaced. */
+/* Replaces the related-task member in the result's own `_meta`. */
 static struct slice outcome_text(const struct tape *t, uint32_t result, struct slice first, struct slice meta,
                                  struct arena *a) {
     static const char *const but[] = {"resultType", "_meta", NULL};
@@ -450,7 +450,7 @@ struct slice translate_outcome_down(const struct tape *t, uint32_t result, struc
     return outcome_text(t, result, (struct slice){0}, meta, a);
 }
 
-/* ---- hello ---- */
+/* ---- initialize and server/discover ---- */
 
 static void put_known(struct emit *e, const struct tape *t, uint32_t obj, const char *key, const char *as) {
     uint32_t node = tape_get_str(t, obj, key);
@@ -492,7 +492,7 @@ struct slice translate_description_down(const struct tape *t, uint32_t result, s
     struct emit e;
     uint32_t c = tape_get_str(t, result, "capabilities");
     uint32_t info = member(t, tape_get_str(t, result, "_meta"), UP_META_SERVER);
-    if (!is_object(t, info)) /* some say it as the legacy era did */
+    if (!is_object(t, info)) /* some servers write it as the legacy era did */
         info = tape_get_str(t, result, "serverInfo");
     buf_init(&out, MSG_BYTES_MAX);
     emit_init(&e, &out);
@@ -514,7 +514,7 @@ struct slice translate_description_down(const struct tape *t, uint32_t result, s
 struct slice translate_ask(const struct tape *t, uint32_t params, const char *elicitation_id,
                            struct arena *a) {
     static const char *const but[] = {"elicitationId", "task", "_meta", NULL};
-    /* What a question says of progress and of tasks belongs to the one who asks. */
+    /* Progress tokens and task members of a question belong to the server that asks. */
     static const char *const hop[] = {"progressToken", TRANSLATE_RELATED_TASK, NULL};
     uint32_t mode = member(t, params, "mode"), meta = member(t, params, "_meta");
     struct buf out;

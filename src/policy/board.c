@@ -21,12 +21,12 @@ int policy_column_from(struct slice name, enum policy_column *ret_column) {
 
 struct board {
     struct arena *a;
-    struct slice text; /* as it is by now */
+    struct slice text; /* the current text */
     struct slice tool;
     struct err *err;
 };
 
-/* NULL as the value takes the entry out. */
+/* NULL as the value removes the entry. */
 static int board_set(struct board *b, const struct tree_step *path, size_t depth, struct slice json) {
     struct tree_edit edit = {.path = path, .depth = depth};
     if (json.len && tree_parse_json(json, b->a, &edit.value, b->err) < 0)
@@ -59,7 +59,7 @@ static int add_to(struct board *b, const char *list, struct slice json) {
     return board_set(b, path, 4, json);
 }
 
-/* Removes the elements selected by `is`, the last first: the others keep their numbers. */
+/* Removes the elements selected by `is`, from the last to the first, so that indexes stay valid. */
 static int drop_from(struct board *b, const struct tree *entry, const char *list,
                      bool (*is)(const struct tree *item)) {
     const struct tree *items = entry ? tree_get(entry, list) : NULL;
@@ -77,7 +77,7 @@ static int drop_from(struct board *b, const struct tree *entry, const char *list
     return 0;
 }
 
-/* ---- what puts a whole tool in a column ---- */
+/* ---- which column a tool is in ---- */
 
 static bool has_text(const struct tree *map, const char *key, const char *value) {
     const struct tree *t = tree_get(map, key);

@@ -3,7 +3,7 @@
  *   hidden? → listed? → checks of the tool, of the patterns it falls under, of "*" → flows → limits
  *
  * The first denial wins; an approval is remembered and only counts when nothing denies. Shadow checks are
- * evaluated and noted, never obeyed. */
+ * evaluated and noted, never enforced. */
 #include "base/glyph.h"
 #include "policy/eval.h"
 #include "policy/limit.h"
@@ -60,7 +60,7 @@ static void note_shadow(struct arena *a, size_t max, struct policy_verdict *v, s
         v->shadows[v->shadow_count++] = shadow;
 }
 
-/* In a shadow policy even hide and default only add a note. true: enforced, the walk is over. */
+/* In a shadow policy even hide and default only add a note. true: enforced, and the decision is complete. */
 static bool deny_or_note(struct eval *e, struct policy_verdict *v, enum policy_reason reason, bool shadow,
                          struct slice rule, struct slice pointer, struct slice text) {
     if (!shadow && !e->policy->shadow) {
@@ -111,7 +111,7 @@ bool policy_verdict_unlisted(const struct policy *p, struct slice tool, struct a
     return p->default_deny;
 }
 
-/* ---- what a tool falls under ---- */
+/* ---- the entries that apply to a tool ---- */
 
 static bool entry_selects(const struct entry *entry, struct slice tool, const struct policy_traits *traits) {
     if (entry->class)
@@ -130,13 +130,13 @@ static bool hidden_by(const struct policy *p, struct slice tool, const struct po
     return false;
 }
 
-/* Letters that are drawn like others: Greek, Cyrillic, Armenian, Cherokee, Coptic. */
+/* Letters that look like others: Greek, Cyrillic, Armenian, Cherokee, Coptic. */
 static bool may_imitate(uint32_t cp) {
     return (cp >= 0x370 && cp < 0x590) || (cp >= 0x13a0 && cp < 0x1400) || (cp >= 0x2c80 && cp < 0x2d00) ||
            (cp >= 0xab70 && cp < 0xabc0);
 }
 
-/* Full-width and mathematical letters, unusual blanks, and marks that change the letter before. */
+/* Full-width and mathematical letters, unusual spaces, and marks that change the preceding letter. */
 static bool is_other_form(uint32_t cp) {
     return (cp >= 0xff00 && cp < 0xfff0) || (cp >= 0x1d400 && cp < 0x1d800) || cp == 0xa0 || cp == 0x1680 ||
            (cp >= 0x2000 && cp < 0x2010) || cp == 0x202f || cp == 0x205f || cp == 0x3000 ||
@@ -202,7 +202,7 @@ bool policy_hides(const struct policy *p, struct slice tool, const struct policy
 bool policy_wants_traits(const struct policy *p) { return p->wants_traits; }
 bool policy_wants_detector(const struct policy *p) { return p->wants_detector; }
 
-/* The tool's own word counts before that of patterns, of all tools, and of the document. */
+/* The tool's own setting comes before those of patterns, of all tools, and of the document. */
 static bool is_strict(const struct eval *e) {
     bool reads = false;
     for (uint32_t i = 0; i < e->applied_count; i++) {
@@ -247,7 +247,7 @@ static struct slice schema_text(struct eval *e, const struct policy_schema_failu
                         failure->keyword ? failure->keyword : "too complex", SLICE_FMT(failure->pointer));
 }
 
-/* Schema checks of both kinds. *text is the check's own, or the error of the schema. */
+/* Schema checks of both kinds. *text is the check's own message, or the schema's error. */
 static enum check_answer check_schema(struct eval *e, const struct check *c, struct slice *text) {
     const struct policy_facts *f = e->facts;
     if (!f->schema) {
@@ -276,7 +276,7 @@ static enum check_answer check_schema(struct eval *e, const struct check *c, str
     return CHECK_DENIES;
 }
 
-/* The answer if every value that could not be judged were harmless. */
+/* The result if every value that could not be judged were harmless. */
 static enum truth eval_hopeful(struct eval *e, const struct cond *conds) {
     struct policy_trace *trace = e->trace;
     e->trace = NULL;
@@ -296,7 +296,7 @@ static enum check_answer check_run(struct eval *e, const struct check *c, struct
     if (truth == TRUTH_FAULT)
         return CHECK_DENIES;
     if (e->unsure && truth == eval_hopeful(e, &c->conds))
-        e->unsure = NULL; /* it has not mattered */
+        e->unsure = NULL; /* it did not change the result */
     if (c->mode == CHECK_REQUIRE)
         return truth == TRUTH_YES ? CHECK_PASSES : CHECK_DENIES;
     if (truth == TRUTH_NO)
@@ -304,7 +304,7 @@ static enum check_answer check_run(struct eval *e, const struct check *c, struct
     return c->mode == CHECK_DENY || e->unsure ? CHECK_DENIES : CHECK_APPROVES;
 }
 
-/* What would have passed, for `_meta` and explain: only where one condition decided. */
+/* The value that would have passed, for `_meta` and explain: only if a single condition decided. */
 static struct slice check_detail(struct eval *e, const struct check *c) {
     if (!e->fault && e->found_kind.len)
         return arena_printf(e->arena, "%.*s holds %.*s", SLICE_FMT(e->found_path), SLICE_FMT(e->found_kind));
@@ -346,13 +346,13 @@ static const char *answer_name(enum check_answer answer) {
     return names[answer];
 }
 
-/* The method itself: a pattern that matches it is the policy's own business. */
+/* The method name itself; patterns that match it were written by the policy's author. */
 static struct slice method_refused(struct eval *e) {
     return arena_printf(e->arena, "Method \"%.*s\" is not permitted by policy", SLICE_FMT(e->facts->method));
 }
 
-/* The text of a check that denies. A rule's own text is its reason to forbid or to ask; it is not used when
- * the rule could not be judged. */
+/* The text of a check that denies. A rule's own text is its reason to deny or to ask; it is not used when
+ * the rule could not be evaluated. */
 static void deny_check(struct eval *e, const struct check *c, struct slice text, struct policy_verdict *v) {
     bool is_schema = c->mode == CHECK_REQUIRED_ARGS || c->mode == CHECK_SCHEMA;
     enum policy_reason reason = e->fault    ? POLICY_BY_FAULT
@@ -447,7 +447,7 @@ static bool flow_has(const struct policy_facts *f, const struct flow_pii *want) 
     return f->pii_closed;
 }
 
-/* Has the session everything that the flow comes after? */
+/* Has the session all labels that the flow requires? */
 static bool flow_follows(const struct policy_facts *f, const struct flow_rule *flow) {
     if ((f->flow & flow->after) != flow->after)
         return false;
@@ -482,7 +482,7 @@ struct gathering {
     uint32_t count;
 };
 
-/* A call counts once, however many limits name the same counter; the strictest of them holds. */
+/* A call is counted once, even if several limits name the same counter; the strictest limit applies. */
 static bool counts_already(struct gathering *g, const struct policy_limit *limit) {
     for (uint32_t i = 0; i < g->count; i++) {
         struct policy_limit *other = &g->limits[i];
@@ -497,8 +497,8 @@ static bool counts_already(struct gathering *g, const struct policy_limit *limit
     return false;
 }
 
-/* The limits of the applied entries, those that count or those that only check. false: denied, because an
- * amount cannot be had. */
+/* The limits of the applied entries: those that count, or those that only check. false: denied, because an
+ * amount cannot be read. */
 static bool gather(struct eval *e, bool check_only, struct gathering *g, struct policy_verdict *v) {
     for (uint32_t i = 0; i < e->applied_count; i++) {
         const struct entry *entry = e->applied[i];
@@ -527,7 +527,7 @@ static bool gather(struct eval *e, bool check_only, struct gathering *g, struct 
     return true;
 }
 
-/* Caps come last: they look at the counters as this call leaves them. */
+/* Caps come last: they check the counters as they are after this call. */
 static void gather_limits(struct eval *e, struct policy_verdict *v) {
     uint32_t total = 0;
     for (uint32_t i = 0; i < e->applied_count; i++)
@@ -557,7 +557,7 @@ static void run_applied(struct eval *e, struct policy_verdict *v) {
 
 /* ---- presets ---- */
 
-/* Every string in the arguments, wherever it stands, keys included. */
+/* Every string in the arguments at any depth, keys included. */
 static bool touches_agent_config(struct eval *e) {
     const struct policy_facts *f = e->facts;
     if (!policy_has_args(f) || f->traits.class == POLICY_CLASS_READ)
@@ -573,7 +573,7 @@ static bool touches_agent_config(struct eval *e) {
     return false;
 }
 
-/* Keys that a server may treat as the same: it is unknown whose value it would use. true: denied. */
+/* Keys that a server may treat as equal: it is unknown which value it would use. true: denied. */
 static bool keys_clash(struct eval *e, struct policy_verdict *v) {
     const struct policy_facts *f = e->facts;
     uint32_t key = policy_has_args(f) ? clash_find(f->tape, f->args, 0) : 0;
@@ -626,8 +626,8 @@ static void decide_tool(struct eval *e, struct policy_verdict *v) {
     run_applied(e, v);
 }
 
-/* Of methods that the policy does not name: denies unknown methods where the default is deny, and deceptive
- * elicitations. An entry under `methods` decides instead. */
+/* For methods that the policy does not name: denies unknown methods where the default is deny, and
+ * deceptive elicitations. An entry under `methods` takes precedence. */
 static bool deny_unnamed(struct eval *e, struct policy_verdict *v) {
     const struct policy_facts *f = e->facts;
     if (f->direction == POLICY_TO_SERVER && policy_method_imitates(f->method, e->arena))

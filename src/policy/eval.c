@@ -52,8 +52,7 @@ static bool is_applied(const struct eval *e, const struct entry *entry) {
     return false;
 }
 
-/* One value. Where the operator cannot judge it, the condition gets the answer that does not let the call
- * through. */
+/* One value. If the operator cannot judge it, the condition gets the result that does not allow the call. */
 static enum truth eval_value(struct eval *e, const struct cond *c, const struct value *v, bool is_unsure) {
     enum truth truth = is_unsure ? TRUTH_UNSURE : policy_op_judge(e, c, v);
     if (e->trace && (truth != TRUTH_YES || !c->path.has_each))
@@ -67,8 +66,8 @@ static enum truth eval_value(struct eval *e, const struct cond *c, const struct 
     return truth_of(!c->lenient);
 }
 
-/* A counter as it will stand when this call is through. Only the limit's own pre-check looks at what is
- * counted already, because the reservation that follows does the exact comparison. */
+/* A counter as it will be after this call. Only the limit's own pre-check compares the current count,
+ * because the reservation that follows does the exact comparison. */
 static enum truth eval_state(struct eval *e, const struct cond *c) {
     const struct policy_counters *counters = e->facts->counters;
     if (!counters)
@@ -76,7 +75,7 @@ static enum truth eval_state(struct eval *e, const struct cond *c) {
     struct policy_limit limit;
     int64_t micro = 0, amount = 0;
     if (!policy_limit_build(e, c->counter, &limit))
-        limit.amount = 0; /* the reservation will refuse the call for it */
+        limit.amount = 0; /* the reservation will refuse the call */
     if (!counters->read(counters->ctx, &limit, &micro))
         return policy_eval_fault(e, "the counter cannot be read");
     if (!c->before_count && is_applied(e, c->counter->entry))
@@ -85,8 +84,8 @@ static enum truth eval_state(struct eval *e, const struct cond *c) {
     return eval_value(e, c, &(struct value){.kind = VALUE_NUMBER, .number = total}, false);
 }
 
-/* Would the condition match this value if it were the missing one, as it is or as a server may convert it?
- * For lists and objects their content counts. */
+/* Would the condition match this value in place of the missing one, as it is or as a server may convert
+ * it? For lists and objects their content counts. */
 static bool catches(struct eval *e, const struct cond *c, uint32_t node) {
     const struct tape *t = e->facts->tape;
     struct value v = {.kind = VALUE_NODE, .tape = t, .node = node};
@@ -114,7 +113,7 @@ static bool catches(struct eval *e, const struct cond *c, uint32_t node) {
     return truth == TRUTH_YES || (truth == TRUTH_UNSURE && converted);
 }
 
-/* The same of what lies in it, however deep: a server may know an argument as part of another one
+/* The same for everything inside it, at any depth: a server may read an argument from inside another one
  * (pydantic's AliasPath). */
 static bool catches_within(struct eval *e, const struct cond *c, uint32_t root) {
     const struct tape *t = e->facts->tape;
@@ -139,7 +138,7 @@ static bool catches_within(struct eval *e, const struct cond *c, uint32_t root) 
     return false;
 }
 
-/* Does something lie in it that a server may take for the object that the path leads through? */
+/* Does it contain something that a server may take for the object that the path leads through? */
 static bool holds_object(struct eval *e, uint32_t root) {
     const struct tape *t = e->facts->tape;
     for (uint32_t i = root; i < tape_node(t, root)->next; i++)
@@ -149,8 +148,8 @@ static bool holds_object(struct eval *e, uint32_t root) {
     return false;
 }
 
-/* Is there a key that is not in the tool's schema, with a value that the condition would match? A server may
- * use it as the missing one. */
+/* Is there a key outside the tool's schema with a value that the condition would match? A server may use
+ * it as the missing one. */
 static bool may_have_alias(struct eval *e, const struct cond *c) {
     const struct policy_facts *f = e->facts;
     bool always = c->op == OP_EXISTS || c->op == OP_TYPE, last = true;
@@ -163,7 +162,7 @@ static bool may_have_alias(struct eval *e, const struct cond *c) {
     return false;
 }
 
-/* Every value of a path with array steps; there is at least one, be it an absent one. */
+/* Every value of a path with array steps; at least one, which may be absent. */
 static enum truth eval_each(struct eval *e, const struct cond *c) {
     struct policy_walk walk;
     struct value v = {.kind = VALUE_NODE, .tape = e->facts->tape};

@@ -11,24 +11,24 @@ struct eval {
     const struct policy_facts *facts;
     struct arena *arena;
     struct policy_trace *trace;
-    const struct entry *applied[POLICY_APPLIED_MAX]; /* what this call falls under: its counters count up */
+    const struct entry *applied[POLICY_APPLIED_MAX]; /* entries of this call: their counters go up */
     uint32_t applied_count;
-    uint64_t looked_up; /* one bit for each of the nodes below that is valid */
+    uint64_t looked_up; /* one bit for each valid node below */
     uint32_t nodes[POLICY_PATHS_REMEMBERED];
     struct policy_budget budget;
     const struct cond *blame;  /* the leaf that decided last */
-    const struct cond *unsure; /* the leaf that met a value it cannot judge */
-    bool hopeful;              /* such a value gets the answer that lets the call through */
-    const char *unsure_type;   /* of that value; NULL: its path cannot be followed */
+    const struct cond *unsure; /* the leaf with a value that it cannot judge */
+    bool hopeful;              /* such a value gets the result that allows the call */
+    const char *unsure_type;   /* type of that value; NULL: its path cannot be followed */
     const char *fault;         /* why TRUTH_FAULT */
-    struct slice found_kind;   /* of personal data or a secret that decided, and where it stands */
+    struct slice found_kind;   /* kind and place of the personal data or secret that decided */
     struct slice found_path;
-    struct slice amount_path; /* the argument that is no amount */
+    struct slice amount_path; /* the argument that is not an amount */
     bool strict;              /* and required: keys outside of the schema may have a meaning */
-    bool args_checked;        /* against the tool's schema, where they have to be */
+    bool args_checked;        /* against the tool's schema, if required */
 };
 
-/* As everywhere on a tape, node 0 stands for absent. */
+/* Node 0 means absent, as everywhere on a tape. */
 static inline bool policy_has_args(const struct policy_facts *f) { return f->tape && f->args; }
 
 static inline enum truth policy_eval_fault(struct eval *e, const char *why) {

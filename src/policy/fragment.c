@@ -25,7 +25,7 @@ bool policy_fragment_is(const struct tree *root) {
     return true;
 }
 
-/* Behind the brace that closes the object at `start`; 0 when there is none. */
+/* The position behind the brace that closes the object at `start`; 0 when there is none. */
 static size_t object_end(struct slice text, size_t start) {
     size_t depth = 0;
     bool quoted = false;
@@ -49,7 +49,7 @@ static size_t skip_gap(struct slice text, size_t at) {
     return at;
 }
 
-/* The rest of the text is blanked, so that the places are those of the whole. */
+/* The rest of the text is blanked, so that positions stay those of the complete text. */
 static int parse_one(struct slice text, size_t start, size_t end, struct arena *a,
                      const struct tree **ret_root, struct err *err) {
     char *only = arena_alloc(a, end + 1);
@@ -58,7 +58,7 @@ static int parse_one(struct slice text, size_t start, size_t end, struct arena *
     return tree_parse_json(slice_of(only, end), a, ret_root, err);
 }
 
-/* Moves the members of one fragment to the end of all. */
+/* Moves the members of one fragment to the end of the list. */
 static int join(struct tree *all, struct tree **last, const struct tree *part, struct err *err) {
     const struct tree_mark at = {part->line, part->column};
     if (part->type != TREE_MAP || !policy_fragment_is(part))

@@ -10,7 +10,7 @@ bool policy_glob_is_pattern(struct slice text) {
     return false;
 }
 
-/* The character at *at, which moves behind it. Bytes that are not UTF-8 stand for themselves. */
+/* Reads the character at *at and advances. Invalid UTF-8 bytes stand for themselves. */
 static uint32_t next_char(struct slice text, size_t *at) {
     unsigned char lead = (unsigned char)text.ptr[(*at)++];
     unsigned more = lead < 0xc0 ? 0 : lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
@@ -37,8 +37,8 @@ static int class_has(struct slice name, uint32_t code) {
     return -1;
 }
 
-/* `[:name:]` at *at, which stands on its `[`. BROKEN: no such class. Not a class at all: *at does not move
- * and the bracket is a character like any other. */
+/* `[:name:]` at *at, which points to its `[`. BROKEN: unknown class. If it is not a class, *at does not
+ * move and the bracket is a literal character. */
 static enum set_answer read_class(struct slice pattern, size_t *at, uint32_t code) {
     size_t start = *at + 2, end = start;
     while (end < pattern.len && pattern.ptr[end] != ']')
@@ -52,7 +52,7 @@ static enum set_answer read_class(struct slice pattern, size_t *at, uint32_t cod
     return has < 0 ? SET_BROKEN : has ? SET_YES : SET_NO;
 }
 
-/* One character of a set, a backslash before it taken off. */
+/* One character of a set, without its backslash. */
 static bool set_char(struct slice pattern, size_t *at, uint32_t *ret_code) {
     if (pattern.ptr[*at] == '\\' && ++*at >= pattern.len)
         return false;
@@ -136,8 +136,8 @@ static bool element_match(struct slice pattern, size_t *pi, struct slice text, s
 
 enum star { STAR_ONE, STAR_DIRS, STAR_ALL };
 
-/* What a run of stars at *pi means; *pi moves behind it, and behind the slash of a double star that stands
- * for directories. */
+/* The meaning of a run of stars at *pi; *pi moves behind it, and behind the slash of a double star that
+ * stands for directories. */
 static enum star read_star(struct slice pattern, size_t *pi, char separator) {
     size_t start = *pi, end = start;
     while (end < pattern.len && pattern.ptr[end] == '*')
@@ -155,14 +155,14 @@ static enum star read_star(struct slice pattern, size_t *pi, char separator) {
     return end < pattern.len ? STAR_DIRS : STAR_ALL;
 }
 
-struct retry { /* where to go on when what follows a star did not fit */
+struct retry { /* where to continue when the text after a star did not match */
     size_t pattern;
     size_t text;
     enum star kind;
     bool set;
 };
 
-/* Extends the star by one character, or by one directory. false: it cannot. */
+/* Extends the star by one character, or by one directory. false: it cannot be extended. */
 static bool retry_longer(struct retry *r, struct slice text, char separator) {
     if (!r->set || r->text >= text.len)
         return false;
@@ -180,8 +180,8 @@ static bool retry_longer(struct retry *r, struct slice text, char separator) {
     return true;
 }
 
-/* Only the last star of each kind is ever tried again: what an earlier one could take in besides, the later
- * one can take in, too. A star that stops at separators is forgotten once one that does not begins anew. */
+/* Only the last star of each kind is retried: anything more that an earlier star could match, the later
+ * one can match too. A star that stops at separators is forgotten when one that does not stop begins. */
 enum policy_glob_answer policy_glob_match(struct slice pattern, struct slice text, char separator,
                                           uint64_t *steps) {
     struct retry star = {0}, deep = {0};

@@ -19,7 +19,7 @@ static bool node_amount(const struct limit_rule *rule, const struct tape *t, uin
     return true;
 }
 
-/* Of several arguments that may be meant the largest counts: it is unknown which one the server uses. */
+/* If several arguments may be meant, the largest counts: it is unknown which one the server uses. */
 static bool find_amount(struct eval *e, const struct limit_rule *rule, int64_t *ret_amount) {
     const struct tape *t = e->facts->tape;
     bool found = false;
@@ -57,7 +57,7 @@ static struct slice scope_id(const struct policy_facts *f, enum scope scope) {
     return (struct slice){0};
 }
 
-/* scope/ID/counter, with the length of the ID in front so that no ID can reach into another's keys. */
+/* scope/ID/counter, with the length of the ID in front so that no ID can collide with another's keys. */
 static struct slice scoped_key(struct eval *e, const struct limit_rule *rule, size_t *ret_scope_len) {
     static const char *const names[] = {"", "grant", "identity", "session", "server", "global"};
     *ret_scope_len = 0;
@@ -82,8 +82,8 @@ static struct slice scoped_key(struct eval *e, const struct limit_rule *rule, si
     return slice_of(key, len);
 }
 
-/* FNV-1a over the structure, with the members of an object summed so that their order does not matter. A
- * client gains nothing by colliding with itself, so speed counts more than strength here. */
+/* FNV-1a over the structure. The members of an object are summed so that their order does not matter. A
+ * client gains nothing from a collision with itself, so a fast hash is enough. */
 #define HASH_START 0xcbf29ce484222325u
 #define HASH_PRIME 0x100000001b3u
 
@@ -99,7 +99,7 @@ static uint64_t hash_mix(uint64_t x) {
     return x ^ x >> 29;
 }
 
-/* Each scalar is hashed with the keys and indexes that lead to it; the sum of all of them is the answer. */
+/* Each scalar is hashed with the keys and indexes that lead to it; the result is the sum of all hashes. */
 static uint64_t hash_args(const struct tape *t, uint32_t root, struct arena *a) {
     struct {
         uint64_t hash;

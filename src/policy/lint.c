@@ -64,7 +64,7 @@ static bool in_constants(const struct constant *value, const struct cond *list) 
 static bool is_upper(enum op op) { return op == OP_LT || op == OP_LTE; }
 static bool is_lower(enum op op) { return op == OP_GT || op == OP_GTE; }
 
-/* Whether y holds wherever x does; false when it is not plain to see. */
+/* Does y hold whenever x does? false when that is not obvious. */
 static bool implies(const struct cond *x, const struct cond *y) {
     if (x->kind != COND_LEAF || y->kind != COND_LEAF || x->path.root == ROOT_STATE ||
         !slice_eq(x->path.text, y->path.text) || x->match_all != y->match_all || x->absent != y->absent)
@@ -87,7 +87,7 @@ static bool implies(const struct cond *x, const struct cond *y) {
     return x->list_count || same_constant(&x->value, &y->value);
 }
 
-/* Each of `all` follows from one of `from`. */
+/* Does each of `all` follow from one of `from`? */
 static bool all_follow(const struct cond *all, const struct cond *from) {
     for (uint32_t i = 0; i < all->count; i++) {
         bool found = false;
@@ -185,15 +185,15 @@ static bool entry_requires(const struct entry *entry, struct slice path) {
     return false;
 }
 
-/* In what denies or asks (a block of that kind, or `not` in what is required), the first argument whose
- * absence makes it silent; NULL when there is none. Groups nest at most POLICY_GROUP_DEPTH_MAX deep. */
+/* In a rule that denies or asks (such a block, or `not` in require), the first argument whose absence
+ * disables it; NULL when there is none. Groups nest at most POLICY_GROUP_DEPTH_MAX deep. */
 static const struct cond *find_silent(const struct entry *entry, const struct cond *c) {
     const struct cond *found = NULL;
     for (uint32_t i = 0; i < c->count && !found; i++)
         found = find_silent(entry, &c->children[i]);
     if (c->kind != COND_LEAF)
         return found;
-    bool finds = c->op == OP_CONTAINS_SECRET || c->op == OP_PII; /* what is missing holds none */
+    bool finds = c->op == OP_CONTAINS_SECRET || c->op == OP_PII; /* a missing value contains none */
     bool silent = !c->lenient && c->path.root == ROOT_ARGS && c->op != OP_EXISTS && !finds &&
                   !c->says_missing && c->path.step_count && !entry_requires(entry, c->path.text);
     return silent ? c : NULL;
@@ -208,7 +208,7 @@ static void lint_missing(struct linter *l, const struct entry *entry, const stru
              SLICE_FMT(leaf->path.text));
 }
 
-/* (a+)+, (a*)*, (a|aa)+: a quantifier on a group that ends in a quantifier or holds alternatives. */
+/* (a+)+, (a*)*, (a|aa)+: a quantifier on a group that ends in a quantifier or contains alternatives. */
 static bool may_backtrack(struct slice pattern) {
     size_t depth = 0;
     bool inner[32] = {false};
@@ -235,7 +235,7 @@ static bool may_backtrack(struct slice pattern) {
     return false;
 }
 
-/* Lookaround, backreferences, possessive and atomic groups: PCRE2 takes them, RE2 does not. */
+/* Lookaround, backreferences, possessive and atomic groups: PCRE2 supports them, RE2 does not. */
 static bool beyond_re2(struct slice pattern) {
     static const char *const marks[] = {"(?=", "(?!", "(?<=", "(?<!", "(?>", "*+",
                                         "++",  "?+",  "\\1",  "\\2",  "\\k", NULL};
@@ -260,7 +260,7 @@ static void lint_regex(struct linter *l, const struct check *c, const struct con
              SLICE_FMT(leaf->path.text));
 }
 
-/* Grants and sessions have these by themselves; simulate, and gates to come, may know more. */
+/* Grants and sessions always have these facts; simulate and later versions may have more. */
 static void lint_fact(struct linter *l, const struct check *c, struct slice path) {
     bool known =
         slice_is(path, "grant.name") || slice_is(path, "grant.label") || slice_is(path, "session.id");
@@ -274,7 +274,7 @@ static bool ends_nocase(struct slice text, const char *end) {
     return text.len >= len && slice_eq_nocase(slice_from(text, text.len - len), slice_str(end));
 }
 
-/* In what denies, only a check of how a path begins is avoided by `a/../`; one for `..` itself is not. */
+/* In a rule that denies, `a/../` bypasses only checks of how a path begins, not a check for `..` itself. */
 static bool is_avoidable(const struct cond *leaf, struct slice want) {
     if (leaf->lenient)
         return true;
@@ -284,7 +284,7 @@ static bool is_avoidable(const struct cond *leaf, struct slice want) {
     return from_start && !(want.len && memmem(want.ptr, want.len, "..", 2));
 }
 
-/* Operators on texts see neither `..` nor another spelling of a path or a URL. */
+/* Text operators recognise neither `..` nor other spellings of a path or a URL. */
 static void lint_textual(struct linter *l, const struct check *c, const struct cond *leaf) {
     struct slice want = leaf->value.text, path = leaf->path.text;
     bool textual =
@@ -346,7 +346,7 @@ static void narrow(struct range *r, const struct cond *leaf) {
     }
 }
 
-/* Whether the condition is sure to fail for this value. */
+/* Does the condition certainly fail for this value? */
 static bool refuses(const struct cond *c, const struct constant *value) {
     bool text = value->type == TREE_STRING && c->value.type == TREE_STRING;
     switch (c->op) {
@@ -367,7 +367,7 @@ static bool refuses(const struct cond *c, const struct constant *value) {
     }
 }
 
-/* Two conditions on one argument that cannot hold both. */
+/* Two conditions on one argument that cannot both hold. */
 static bool exclude(const struct cond *a, const struct cond *b) {
     if (a->kind != COND_LEAF || b->kind != COND_LEAF || a->path.root != ROOT_ARGS || a->path.has_each ||
         !slice_eq(a->path.text, b->path.text))
@@ -414,7 +414,7 @@ static void lint_ranges(struct linter *l, const struct check *c) {
     }
 }
 
-/* ---- the whole ---- */
+/* ---- entry points ---- */
 
 static void lint_limits(struct linter *l, const struct entry *entry) {
     for (uint32_t i = 0; i < entry->limit_count; i++) {

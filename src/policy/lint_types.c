@@ -1,11 +1,11 @@
-/* Warnings about conditions that do not fit the schema of a tool: an argument that it does not have, an
- * operator that cannot judge the type that stands there, a value that no argument of that type equals. */
+/* Warnings about conditions that do not match the schema of a tool: an argument that it does not have, an
+ * operator that cannot judge the argument's type, a value that no argument of that type equals. */
 #include "base/mem.h"
 #include "policy/load.h"
 #include "policy/schema.h"
 #include "policy/schema_program.h"
 
-#define LINT_SCHEMA_DEPTH_MAX 4 /* of anyOf, oneOf and $ref that are followed at one place */
+#define LINT_SCHEMA_DEPTH_MAX 4 /* alternatives of anyOf, oneOf and $ref that are followed at one place */
 
 /* JSON types as bits; the order is that of type_names. */
 enum type_bit {
@@ -49,7 +49,7 @@ struct type_lint {
     const struct policy_lint_tool *tool;
     struct policy_problems *problems;
     const struct check *check;
-    bool by_name; /* the rules are this tool's own, not those of a pattern */
+    bool by_name; /* the rules belong to this tool, not to a pattern */
 };
 
 /* ---- types in the schema ---- */
@@ -107,13 +107,13 @@ static uint32_t types_at(const struct policy_schema *s, const struct sub *sub, u
     return types;
 }
 
-/* May there be members that it does not list? Servers ignore those unless the schema mentions them. */
+/* Does it allow members that it does not list? Servers ignore those unless the schema mentions them. */
 static bool lists_all(const struct sub *sub) {
     return sub->at[W_PROPERTIES] && !sub->at[W_PATTERN_PROPERTIES] && !sub->at[W_ADDITIONAL_PROPERTIES] &&
            !sub->at[W_ALL_OF] && !sub->at[W_ANY_OF] && !sub->at[W_ONE_OF] && !sub->at[W_IF] && !sub->ref;
 }
 
-/* The schema of what stands at the path, or NULL. *ret_lacks: there is no such member. */
+/* The schema at the path, or NULL. *ret_lacks: there is no such member. */
 static const struct sub *sub_at(const struct policy_schema *s, const struct path *path, bool *ret_lacks) {
     const struct sub *sub = s->subs[0];
     *ret_lacks = false;
@@ -131,7 +131,7 @@ static const struct sub *sub_at(const struct policy_schema *s, const struct path
     return sub;
 }
 
-/* ---- what a condition wants ---- */
+/* ---- what a condition requires ---- */
 
 static uint32_t type_of_constant(const struct constant *c) {
     switch (c->type) {
@@ -178,7 +178,7 @@ static void warn(const struct type_lint *l, const struct cond *leaf, const char 
 
 #define WARN(leaf, hint, ...) warn(l, leaf, hint, arena_printf(&l->problems->arena, __VA_ARGS__))
 
-/* The types of eq and its kind: those of the constants. */
+/* The types of the constants of eq and similar operators. */
 static uint32_t wanted_types(const struct cond *leaf) {
     uint32_t types = 0;
     if (leaf->op == OP_EQ || leaf->op == OP_NEQ)

@@ -34,7 +34,7 @@ static bool rule_is_page_form(const struct tree *rule) {
            (action && slice_is(action->text, "allow"));
 }
 
-/* `tools:` alone, with rules in the form that only published pages use. */
+/* `tools:` alone, with rules in the form of published pages. */
 static bool is_page_form(const struct tree *root, const struct tree *tools) {
     if (root->count != 1 || !tools)
         return false;
@@ -87,7 +87,7 @@ static bool read_selector(struct loader *l, const struct tree *at, struct slice 
     return false;
 }
 
-/* A name that can match nothing would silently hide, deny or limit nothing. */
+/* A name that can match nothing would hide, deny or limit nothing, without an error. */
 static void check_glob(struct loader *l, const struct tree *at, struct slice pointer, struct slice name) {
     if (!policy_glob_is_sound(name))
         policy_problem(l, at, pointer, SLICE("close the bracket, or write \\\\[ for a plain one"),
@@ -274,7 +274,7 @@ static void load_methods(struct loader *l, const struct tree *root) {
 
 /* ---- finishing ---- */
 
-/* Conditions on counters and caps of other rules get the limit they talk about. */
+/* Conditions on counters and caps of other rules are linked to their limit. */
 static void link_counters(struct loader *l) {
     for (size_t i = 0; i < l->reference_count; i++) {
         struct cond *c = l->references[i].cond;
@@ -334,7 +334,7 @@ static void note_reads(struct entry *entry) {
         entry->reads_args |= entry->limits[i].from_count > 0;
 }
 
-/* What the caller has to find out about tools before a decision. */
+/* The facts about tools that the caller must provide for a decision. */
 static void note_wants(struct policy *p) {
     p->wants_traits = p->flow_count || p->protect_agent_config;
     for (size_t i = 0; i < p->pattern_count; i++)
@@ -447,7 +447,7 @@ static int parse_text(struct slice text, struct arena *a, const struct tree **re
                                       : tree_parse(text, a, ret_root, err);
 }
 
-/* A pasted fragment looks like an addition to what is allowed anyway. */
+/* The author of a pasted fragment may expect that it only adds to what is allowed. */
 static void warn_of_fragment(struct loader *l, const struct tree *root) {
     const size_t before = l->problems->count;
     policy_problem(l, root, (struct slice){0},

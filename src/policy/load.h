@@ -3,7 +3,7 @@
 
 #include "policy/program.h"
 
-struct place { /* where in the document: as messages write it, and as a JSON Pointer */
+struct place { /* a place in the document: as messages write it, and as a JSON Pointer */
     struct slice prefix;
     struct slice pointer;
 };
@@ -17,20 +17,20 @@ struct loader {
     struct policy *policy;
     struct arena *arena; /* the policy's */
     struct policy_problems *problems;
-    struct map counters;    /* "TOOL.COUNTER" → anything: state blocks, known before rules are read */
+    struct map counters;    /* "TOOL.COUNTER" → anything: state blocks, collected before rules are read */
     struct map limit_rules; /* the same keys → struct limit_rule */
     struct map shared;      /* dialect B: scope and counter → the first limit_rule of that name */
     struct map paths;       /* text → id + 1 */
     struct reference *references;
     size_t reference_count, reference_cap;
-    bool page_form; /* a snippet as published pages print them: version and names may be missing */
+    bool page_form; /* a fragment as published pages print it: version and names may be missing */
     bool names_required_for_rate_limits;
 };
 
 /* Appends an error. `at` may be NULL; `hint` may be empty. */
 void policy_problem(struct loader *l, const struct tree *at, struct slice pointer, struct slice hint,
                     const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-/* The same that leaves the policy valid. */
+/* Appends a warning; the policy stays valid. */
 void policy_warn(struct policy_problems *problems, const struct tree *at, struct slice pointer,
                  struct slice hint, struct slice text);
 /* For policy_kind_at. */
@@ -42,12 +42,12 @@ struct place policy_place_index(struct loader *l, struct place place, const char
 struct place policy_place_key(struct loader *l, struct place place, struct slice key);
 struct slice policy_hint(struct loader *l, struct slice word, const char *const *words);
 
-/* Text of a scalar member; empty when absent, null or not a scalar (which is a problem). */
+/* Text of a scalar member; empty when absent, null or not a scalar (which is an error). */
 struct slice policy_member_text(struct loader *l, const struct tree *map, struct place place,
                                 const char *key);
 bool policy_member_bool(struct loader *l, const struct tree *map, struct place place, const char *key,
                         bool fallback);
-/* The list under the key; NULL when absent; a problem when it is something else. */
+/* The list under the key; NULL when absent; an error when it is something else. */
 const struct tree *policy_member_list(struct loader *l, const struct tree *map, struct place place,
                                       const char *key);
 const struct tree *policy_member_map(struct loader *l, const struct tree *map, struct place place,
@@ -72,7 +72,7 @@ void policy_load_conditions(struct loader *l, const struct tree *list, const str
 
 /* The rules or blocks of one tool or method. */
 void policy_load_entry(struct loader *l, const struct tree *t, struct place place, struct entry *entry);
-/* Notes the counters of the tool's state blocks, so that conditions of other tools may name them. */
+/* Records the counters of the tool's state blocks, so that conditions of other tools can name them. */
 void policy_note_counters(struct loader *l, const struct tree *tool, struct slice name);
 void policy_load_flows(struct loader *l, const struct tree *root);
 /* Checks "N/window". */

@@ -423,9 +423,9 @@ static bool time_path_is_known(struct slice text) {
     return slice_is(text, "time.now") || slice_is(text, "time.hour") || slice_is(text, "time.weekday");
 }
 
-/* All facts that exist about the server, the tool and the call; a misspelled one would always be absent, and
- * a rule that denies by it would never match. Facts of identities, grants and sessions differ from site to
- * site. */
+/* All facts that exist about the server, the tool and the call. A misspelled fact would always be absent,
+ * and a rule that denies by it would never match. Facts of identities, grants and sessions differ between
+ * sites. */
 static const char *const known_facts[] = {"server.name", "tool.name",      "tool.class",
                                           "call.method", "call.direction", NULL};
 
@@ -437,7 +437,7 @@ static bool fact_is_known(struct slice text) {
            !slice_starts(text, SLICE("call."));
 }
 
-/* `arg.amount`, `argument.x`: what the first word was meant to be. */
+/* `arg.amount`, `argument.x`: the probably intended first word. */
 static struct slice root_hint(struct loader *l, struct slice text) {
     static const char *const roots[] = {"args",   "params", "state", "grant", "identity", "session",
                                         "server", "tool",   "call",  "time",  NULL};
@@ -506,7 +506,7 @@ static void read_modifiers(const struct where *w, const struct tree *t, struct c
         policy_problem(w->l, t, w->place.pointer, (struct slice){0},
                        "%.*s: match must be \"all\" or \"any\", got \"%.*s\"", SLICE_FMT(w->place.prefix),
                        SLICE_FMT(match));
-    /* What a missing argument does: pass or deny, whichever way round the condition stands. */
+    /* The effect of a missing argument: pass or deny, both for required and for denied conditions. */
     if (slice_is(missing, "pass"))
         c->absent = w->lenient;
     else if (slice_is(missing, "deny"))

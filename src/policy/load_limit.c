@@ -59,7 +59,7 @@ static void set_scope(struct loader *l, struct limit_rule *rule, const char *own
         rule->key = POLICY_TEXT("%.*s/%s", SLICE_FMT(rule->key), owner);
 }
 
-/* A name, or whole seconds; *ret_name is the text for people. 0: neither. */
+/* A name, or a number of seconds; *ret_name is the text for messages. 0: neither. */
 static uint64_t window_from(struct loader *l, const struct tree *t, struct slice *ret_name) {
     uint64_t ms = t ? policy_window_from(t->text) : 0;
     if (ms && t->type == TREE_STRING) {
@@ -107,8 +107,7 @@ static void read_amount(struct loader *l, const struct tree *t, struct place pla
     rule->from_count = 1;
 }
 
-/* Money is given back only where it is proven that nothing was spent; Intercept gives back calls for every
- * error. */
+/* Money is refunded only if it is certain that nothing was spent; Intercept refunds calls for every error. */
 static void read_refund(struct loader *l, const struct tree *t, struct place place, struct limit_rule *rule) {
     static const char *const words[] = {"errors", "proven", "never", NULL};
     struct slice text = policy_member_text(l, t, place, "refund");
@@ -125,7 +124,7 @@ static void read_refund(struct loader *l, const struct tree *t, struct place pla
                        SLICE_FMT(place.prefix), SLICE_FMT(text));
 }
 
-/* `own`: the limit itself; what it does not set, its rule may. */
+/* `own`: the limit itself; its rule provides what it does not set. */
 static void read_fail(struct loader *l, const struct tree *own, const struct tree *rule_map,
                       struct place place, struct limit_rule *rule) {
     static const char *const words[] = {"closed", "open", NULL};
@@ -175,7 +174,7 @@ void policy_check_rate(struct loader *l, const struct tree *at, struct place pla
                        SLICE_FMT(place.prefix), SLICE_FMT(window));
 }
 
-/* Counter that a rate limit of this form uses; empty when it cannot be read. */
+/* The counter of a rate limit of this form; empty when it cannot be read. */
 struct slice policy_rate_counter(struct loader *l, const struct tree *rate) {
     struct slice window;
     uint64_t count;
@@ -339,11 +338,11 @@ static struct cond *own_limit(const struct rule *r, const struct check *check, s
     return NULL;
 }
 
-/* Largest value that satisfies lt or lte, in micro-units; -1 when none does. A product of doubles can fall
- * short of what was written (2.01 gives 2009999.9…), so the nearest whole is asked whether it is that. */
+/* Largest value that satisfies lt or lte, in micro-units; -1 when none does. The product of doubles can be
+ * slightly below the written value (2.01 gives 2009999.9…), so the nearest integer is tried first. */
 int64_t policy_cap_from(const struct cond *c) {
     double micro = c->value.number * POLICY_MICRO;
-    if (!(micro >= 0)) /* not a number satisfies nothing */
+    if (!(micro >= 0)) /* NaN satisfies nothing */
         return -1;
     if (micro > 9e18)
         return POLICY_NO_MAX;
@@ -447,7 +446,7 @@ static struct slice limit_text(struct loader *l, const struct limit_rule *limit,
                        limit->from_count ? "Spend" : "Rate", SLICE_FMT(max), SLICE_FMT(window));
 }
 
-/* One counter, one meaning: the same name in the same scope must have the same window and max everywhere. */
+/* The same counter name in the same scope must have the same window and max everywhere. */
 static void check_shared(struct loader *l, struct limit_rule *limit, struct place place) {
     struct limit_rule *first = map_get(&l->shared, limit->label);
     if (!first) {

@@ -25,7 +25,7 @@ void policy_problem_at(struct loader *l, const struct tree *at, struct place pla
 const char *policy_scope_name(const struct entry *entry);
 
 void policy_check_rate(struct loader *l, const struct tree *at, struct place place);
-/* Counter that a rate limit of this form uses; empty when it cannot be read. */
+/* The counter of a rate limit of this form; empty when it cannot be read. */
 struct slice policy_rate_counter(struct loader *l, const struct tree *rate);
 void policy_load_rate_map(const struct rule *r, const struct tree *rate);
 void policy_load_rate_text(const struct rule *r, const struct tree *rate);

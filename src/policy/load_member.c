@@ -1,4 +1,4 @@
-/* Members of a document: where they stand, and their values by type. */
+/* Members of a document: their place, and their values by type. */
 #include "policy/load.h"
 
 static struct slice pointer_escape(struct loader *l, struct slice key) {

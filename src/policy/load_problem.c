@@ -1,4 +1,4 @@
-/* What is wrong with a document: problems, hints for misspelt words, unknown keys. */
+/* Problems of a document: messages, hints for misspelt words, unknown keys. */
 #include "policy/load.h"
 
 #include "base/mem.h"
@@ -58,7 +58,7 @@ void policy_warn(struct policy_problems *problems, const struct tree *at, struct
         problems->items[before].severity = POLICY_WARNING;
 }
 
-/* Operators of other languages, too different from ours to be found as misprints. */
+/* Operators of other languages, which differ too much from ours to be found as misspellings. */
 static const struct {
     const char *word, *meant;
 } policy_synonyms[] = {

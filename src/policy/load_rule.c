@@ -54,13 +54,13 @@ static void read_approval(struct loader *l, const struct tree *t, struct place p
     c->approvers = names;
 }
 
-/* The two parts of state.T.C; C is everything behind the second dot. */
+/* The two parts of state.T.C; C is everything after the second dot. */
 static bool state_parts(struct slice path, struct slice *ret_tool, struct slice *ret_counter) {
     *ret_counter = slice_from(path, strlen("state."));
     return slice_cut(ret_counter, '.', ret_tool);
 }
 
-/* The counter that a misspelled reference may mean. */
+/* The counter that a misspelled reference probably means. */
 static struct slice reference_hint(struct loader *l, struct slice path) {
     if (l->problems->count >= POLICY_PROBLEMS_MAX)
         return (struct slice){0};
@@ -85,8 +85,8 @@ static void check_references(const struct rule *r, size_t first) {
     }
 }
 
-/* Conditions of other rules that cap a counter are checked again when it is reserved, so that calls which
- * race each other cannot slip past together. */
+/* Conditions of other rules that cap a counter are checked again when it is reserved, so that concurrent
+ * calls cannot pass together. */
 static void note_cap(const struct rule *r, const struct cond *c) {
     struct limit_rule *cap = &r->entry->limits[r->entry->limit_count++];
     *cap = (struct limit_rule){.check_only = true,
@@ -177,7 +177,7 @@ static bool rate_conflicts(const struct rule *r, const struct tree *rate, enum a
     return combined || action == ACTION_DENY;
 }
 
-/* The rate_limit member, or NULL. *ret_stop: what is wrong with it ends the reading of the rule. */
+/* The rate_limit member, or NULL. *ret_stop: it is so broken that the rest of the rule is not read. */
 static const struct tree *read_rate(const struct rule *r, enum action action, bool *ret_stop) {
     const struct tree *rate = tree_get(r->t, "rate_limit");
     *ret_stop = false;
@@ -290,7 +290,7 @@ static void read_rule(struct rule *r) {
 
 /* ---- counters known before the rules are read ---- */
 
-/* The counter a rule will use under state.TOOL.*, after desugaring; empty when it has none. */
+/* The counter that a rule will use under state.TOOL.*, after desugaring; empty when there is none. */
 static struct slice rule_counter(struct loader *l, const struct tree *rule) {
     const struct tree *state = tree_get(rule, "state"), *rate = tree_get(rule, "rate_limit");
     const struct tree *conditions = tree_get(rule, "conditions"), *action = tree_get(rule, "action");
@@ -394,8 +394,8 @@ static size_t list_count(const struct tree *t, const char *key) {
     return list && list->type == TREE_LIST ? list->count : 0;
 }
 
-/* Rules and blocks of an entry, at most; a rule can bring a check and two more for validate, and its limits.
- */
+/* The maximum number of rules and blocks of an entry; a rule can add a check, two more for validate, and
+ * its limits. */
 static bool reserve_room(struct loader *l, const struct tree *t, struct place place, struct entry *entry) {
     size_t rules = list_count(t, "rules") + 1, limits = list_count(t, "limits") + 1;
     size_t blocks = list_count(t, "require") + list_count(t, "deny_if") + list_count(t, "approve_if");
@@ -412,8 +412,7 @@ static bool reserve_room(struct loader *l, const struct tree *t, struct place pl
     return true;
 }
 
-/* action, reason and rate_limit that stand beside the blocks, as the pages' answers put them: one more rule.
- */
+/* action, reason and rate_limit beside the blocks, as published pages write them: one more rule. */
 static void read_own_rule(struct loader *l, const struct tree *t, struct place place, struct entry *entry) {
     struct tree *only = arena_new(l->arena, struct tree), **last = &only->child;
     *only = *t;

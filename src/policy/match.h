@@ -19,17 +19,17 @@ enum policy_glob_answer policy_glob_match(struct slice pattern, struct slice tex
 /* Names of tools and methods: no separator. */
 bool policy_glob_names(struct slice pattern, struct slice name);
 bool policy_glob_is_pattern(struct slice text);
-/* false: it can match nothing. */
+/* false: the pattern can match nothing. */
 bool policy_glob_is_sound(struct slice pattern);
 
 /* Is `path` inside `dir` (or dir itself)? Lexically: absolute, no NUL, no `~`, no percent-encoded dots or
  * slashes, no backslash, `.` and `..` folded, compared component by component. */
 bool policy_under_holds(struct slice path, struct slice dir, struct arena *a);
-/* The folded form of an absolute path; false for what policy_under_holds refuses. */
+/* The normalised form of an absolute path; false for paths that policy_under_holds refuses. */
 bool policy_under_clean(struct slice path, struct arena *a, struct slice *ret_clean);
 
 enum policy_sql_dialect {
-    POLICY_SQL_ANY, /* for any database: only what all of them read alike and what changes nothing */
+    POLICY_SQL_ANY, /* for any database: only what all of them read the same way and what changes nothing */
     POLICY_SQL_POSTGRES,
     POLICY_SQL_MYSQL, /* and MariaDB, TiDB */
     POLICY_SQL_SQLITE,
@@ -42,13 +42,13 @@ bool policy_sql_dialect_from(struct slice name, enum policy_sql_dialect *ret_dia
 enum policy_sql_answer {
     POLICY_SQL_READS,
     POLICY_SQL_WRITES,
-    POLICY_SQL_UNCLEAR, /* something in it is not known, or read differently by different servers */
+    POLICY_SQL_UNCLEAR, /* something is unknown, or servers read it differently */
 };
 /* Is it one statement that only reads? */
 enum policy_sql_answer policy_sql_judge(struct slice sql, enum policy_sql_dialect dialect);
 
-/* A path with a component that agents, editors, shells or the system take orders from: .cursor, mcp.json,
- * .bashrc … Of any length and in any number of lines; in a command every word counts. */
+/* A path with a component from which agents, editors, shells or the system read instructions: .cursor,
+ * mcp.json, .bashrc … Of any length, on any number of lines; in a command every word counts. */
 bool policy_preset_names_config(struct slice text, bool is_command);
 
 /* Nothing in it that a shell treats specially, and no control characters. */

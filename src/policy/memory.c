@@ -90,7 +90,7 @@ const struct policy_limit *policy_memory_reserve(struct policy_memory *m, struct
     return NULL;
 }
 
-/* Within a window answers give back no more than the maximum: they have a counter of their own. */
+/* Answers refund at most the maximum per window: refunds have a counter of their own. */
 static bool refund_fits(struct policy_memory *m, const struct policy_limit *limit) {
     struct policy_limit refunds = *limit;
     if (limit->max == POLICY_NO_MAX)

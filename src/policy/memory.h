@@ -1,4 +1,4 @@
-/* Counters in memory, exact and forgetful: what simulate and the tests meter with, and the reference for
+/* Counters in memory, exact and not persistent: used by simulate and the tests, and the reference for
  * every other store. Time is passed in. */
 #pragma once
 
@@ -15,9 +15,9 @@ struct policy_memory {
 
 struct policy_memory_meter {
     struct slice label;
-    struct policy_limit limit; /* kind and window, to read it by */
+    struct policy_limit limit; /* kind and window, to look it up by */
     struct policy_meter meter;
-    bool touched; /* something was reserved or seeded, even if it was given back */
+    bool touched; /* something was reserved or seeded, even if it was refunded */
 };
 
 struct policy_memory_seed {
@@ -30,14 +30,14 @@ void policy_memory_free(struct policy_memory *m);
 static inline void policy_memory_cleanup(struct policy_memory *m) { policy_memory_free(m); }
 #define cleanup_memory __attribute__((cleanup(policy_memory_cleanup)))
 
-/* A counter's value as of at_ms, known by its label before its window is. */
+/* A counter's value as of at_ms, set by label before its window is known. */
 void policy_memory_seed(struct policy_memory *m, struct slice label, int64_t micro, uint64_t at_ms);
 struct policy_counters policy_memory_counters(struct policy_memory *m);
 
-/* All or none; limits in shadow that refuse are left out and noted in the verdict. NULL when all fit, else
- * the limit that refused, with *ret_retry_ms. */
+/* Reserves all or none; shadow limits that refuse are skipped and noted in the verdict. NULL when all fit,
+ * else the limit that refused, with *ret_retry_ms. */
 const struct policy_limit *policy_memory_reserve(struct policy_memory *m, struct policy_verdict *v,
                                                  struct arena *a, uint64_t *ret_retry_ms);
 enum policy_ending { POLICY_ENDED, POLICY_NEVER_SENT, POLICY_FAILED, POLICY_FAILED_PROVEN };
-/* The call is over: what is given back depends on each limit; its place among the concurrent always is. */
+/* The call is over: each limit decides what is refunded; a concurrency slot always is. */
 void policy_memory_settle(struct policy_memory *m, const struct policy_verdict *v, enum policy_ending ending);

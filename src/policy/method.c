@@ -74,7 +74,7 @@ bool policy_method_imitates(struct slice method, struct arena *a) {
     return false;
 }
 
-/* Words that name a credential wherever they stand. In prose some of them are about something else. */
+/* Words that name a credential anywhere in a text. In prose some of them have another meaning. */
 static const struct {
     const char *word;
     bool in_prose;

@@ -1,6 +1,6 @@
 #include "policy/number.h"
 
-#define EXPONENT_MAX 1000000000000 /* a larger one compares the same */
+#define EXPONENT_MAX 1000000000000 /* larger exponents compare the same */
 
 struct decimal {
     bool negative;
@@ -55,7 +55,7 @@ static bool decimal_read(struct slice text, struct decimal *d) {
     return digits > 0;
 }
 
-/* The digit at *at, which moves on; 0 behind the end. */
+/* The digit at *at, then advances; 0 after the end. */
 static char next_digit(const char **at, const char *end) {
     if (*at < end && **at == '.')
         (*at)++;
@@ -95,13 +95,12 @@ bool policy_number_is_integer(struct slice text) {
     return d.is_zero || power >= 0;
 }
 
-#define FACTOR_DIGITS_MAX 18 /* of a factor, zeros at its end not counted: then it fits 64 bits */
+#define FACTOR_DIGITS_MAX 18 /* of a factor, without trailing zeros: then it fits 64 bits */
 
-/* The digits from the first to the last that is not zero, as a number modulo `modulus` (0: as it is), and the
- * power of ten of the last. */
+/* The significant digits as a number modulo `modulus` (0: unreduced), and the power of ten of the last. */
 static unsigned __int128 digits_of(const struct decimal *d, uint64_t modulus, int64_t *ret_power,
                                    size_t *ret_count) {
-    unsigned __int128 value = 0, ahead = 0; /* ahead: with the zeros that may prove to be the last */
+    unsigned __int128 value = 0, ahead = 0; /* including zeros that may be trailing ones */
     int64_t power = d->lead;
     size_t count = 0, seen = 0;
     for (const char *at = d->at; at < d->end; power--) {
@@ -133,7 +132,7 @@ enum policy_multiple policy_number_multiple(struct slice x, struct slice factor)
     if (count > FACTOR_DIGITS_MAX)
         return POLICY_MULTIPLE_UNKNOWN;
     unsigned __int128 rest = digits_of(&a, modulus, &power_a, &count), ten = 10 % modulus;
-    if (power_a < power_b) /* then ten would have to divide what ends in no zero */
+    if (power_a < power_b) /* ten would have to divide a number without trailing zero */
         return POLICY_MULTIPLE_NO;
     for (uint64_t power = (uint64_t)(power_a - power_b); power; power >>= 1) {
         if (power & 1)

@@ -8,7 +8,7 @@
 #include "wire/host.h"
 
 #define SPELT_BYTES_MIN                                                                                      \
-    1024 /* of a string that is searched as it is spelt: decoding shorter ones costs less */
+    1024 /* longer strings are searched without decoding; decoding short ones is cheaper */
 #define UNDER_BYTE_STEPS 100 /* what resolving one byte of a path costs: directories are looked up */
 
 static enum truth spent(struct eval *e) { return policy_eval_fault(e, "the call takes too long to judge"); }
@@ -25,7 +25,7 @@ static bool may_be_parsed(const struct eval *e, const struct cond *c, const stru
            !(e->facts->schema && policy_schema_says_text(e->facts->schema, &c->path));
 }
 
-/* The text to judge. false: there is none that every server would see, and the answer is UNSURE. */
+/* The text to judge. false: servers may see different texts, and the result is UNSURE. */
 static bool judged_text(struct eval *e, const struct cond *c, const struct value *v, struct slice *ret_text) {
     if (!policy_value_is_text(v))
         return false;
@@ -39,7 +39,7 @@ static enum truth negated(enum truth truth) {
     return truth == TRUTH_YES ? TRUTH_NO : truth == TRUTH_NO ? TRUTH_YES : truth;
 }
 
-/* The list of most rules holds strings, and against a string only its bytes count. */
+/* The list of most rules contains strings, and against a string only its bytes count. */
 static bool in_strings(const struct cond *c, struct slice text, enum truth *ret_truth) {
     *ret_truth = TRUTH_NO;
     for (size_t i = 0; i < c->list_count; i++) {
@@ -110,7 +110,8 @@ static enum truth judge_regex(struct eval *e, const struct cond *c, const struct
     return policy_eval_fault(e, "the pattern took too many steps");
 }
 
-/* A long string with escapes, each the only spelling of its character: comparing the spelling is enough. */
+/* A long string whose escapes are each the only spelling of their character: comparing the spelling is
+ * enough. */
 static bool is_spelt(const struct value *v, struct slice *ret_spelling) {
     if (!is_node(v, TAPE_STRING))
         return false;
@@ -128,8 +129,7 @@ static struct slice behind_space(struct slice spelling) {
     }
 }
 
-/* Whether the spelling of `want` begins in it where a character does: behind an even number of backslashes.
- */
+/* Does the spelling of `want` begin in it at a character boundary: behind an even number of backslashes? */
 static bool spelling_contains(struct slice spelling, struct slice want) {
     cleanup_buf struct buf spelt;
     buf_init(&spelt, TAPE_BYTES_MAX);
@@ -219,7 +219,7 @@ static bool length_holds(enum op op, double n, double want) {
     }
 }
 
-/* A text that a server may parse has no more elements than characters: only an answer that also holds for
+/* A text that a server may parse has no more elements than characters: only a result that also holds for
  * shorter values is certain. */
 static enum truth judge_length(struct eval *e, const struct cond *c, const struct value *v) {
     uint64_t length;
@@ -242,7 +242,7 @@ static bool type_holds(const struct cond *c, const struct value *v) {
     return false;
 }
 
-/* ---- what a text stands for ---- */
+/* ---- what a text refers to ---- */
 
 static bool real_under(struct eval *e, struct slice path, struct slice real_dir) {
     const struct policy_files *files = e->facts->files;
@@ -251,7 +251,7 @@ static bool real_under(struct eval *e, struct slice path, struct slice real_dir)
 }
 
 /* A server may resolve `..` itself or leave it to the kernel, which goes up from the target of a link: the
- * path must be inside either way. */
+ * path must be inside in both cases. */
 static enum truth judge_under(struct eval *e, const struct cond *c, const struct value *v) {
     const struct policy_files *files = e->facts->files;
     struct slice path, clean, real_dir;
@@ -277,7 +277,7 @@ static enum truth judge_under(struct eval *e, const struct cond *c, const struct
     return TRUTH_NO;
 }
 
-/* An inside address passes only when the list spells out exactly that host. */
+/* An internal address passes only if the list contains exactly that host. */
 static enum truth judge_host(struct eval *e, const struct cond *c, const struct value *v) {
     struct slice host;
     bool is_ip;
@@ -334,7 +334,7 @@ static enum truth judge_schema(struct eval *e, const struct cond *c, const struc
     return policy_eval_fault(e, "the schema took too many steps");
 }
 
-/* What stands at the path and in all that lies in it. */
+/* The value at the path and everything inside it. */
 static enum truth judge_finds(struct eval *e, const struct cond *c, const struct value *v) {
     const struct policy_detector *d = e->facts->detector;
     struct policy_finds finds = {0};
@@ -357,13 +357,13 @@ static bool within_holds(const struct eval *e, const struct within *w) {
     unsigned day = policy_time_weekday(now, w->offset_min);
     if (w->from_min <= w->to_min)
         return (w->days >> day & 1) && minute >= w->from_min && minute < w->to_min;
-    /* Over midnight: the early part belongs to the day before. */
+    /* Past midnight: the early part belongs to the previous day. */
     if (minute >= w->from_min)
         return w->days >> day & 1;
     return minute < w->to_min && (w->days >> ((day + 6) % 7) & 1);
 }
 
-/* ---- all of them ---- */
+/* ---- dispatch ---- */
 
 enum truth policy_op_judge(struct eval *e, const struct cond *c, const struct value *v) {
     if (c->op == OP_EXISTS)

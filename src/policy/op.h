@@ -3,6 +3,6 @@
 
 #include "policy/evaluation.h"
 
-/* UNSURE when the value is of a kind that the operator cannot judge: a server may still coerce it into one
- * that would be judged. FAULT when the budget of the call is spent or a fact is not known. */
+/* UNSURE when the operator cannot judge a value of this type: a server may still coerce it into one that
+ * would be judged. FAULT when the budget of the call is spent or a fact is unknown. */
 enum truth policy_op_judge(struct eval *e, const struct cond *c, const struct value *v);

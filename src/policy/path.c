@@ -50,7 +50,7 @@ static struct step key_step(struct slice key) {
     return step;
 }
 
-/* What stands between brackets at rest[0] == '['; moves rest behind the closing one. */
+/* The text between brackets at rest[0] == '['; moves rest behind the closing one. */
 static bool bracket_step(struct slice *rest, struct step *ret_step) {
     char quote = rest->len > 1 ? rest->ptr[1] : '\0';
     size_t end = 1;
@@ -140,7 +140,7 @@ static uint32_t nth_element(const struct tape *t, uint32_t array, uint32_t index
     return 0;
 }
 
-/* For JavaScript that copies members one by one, members of `__proto__` appear as members of the object. */
+/* JavaScript that copies members one by one turns members of `__proto__` into members of the object. */
 static bool has_prototype(const struct tape *t, uint32_t obj) {
     return tape_get(t, obj, SLICE("__proto__")) != 0;
 }

@@ -7,19 +7,19 @@
 enum policy_path_fault { POLICY_PATH_OK, POLICY_PATH_ROOT, POLICY_PATH_SYNTAX };
 
 enum policy_path_fault policy_path_compile(struct slice text, struct arena *a, struct path *ret_path);
-/* In place of a node: something stands there that a server may read as the value, but the policy cannot. A
- * step meets a value of another kind (a string where an object is meant: some servers parse it), or the key
+/* In place of a node: there is something that a server may read as the value, but the policy cannot. A
+ * step meets a value of another type (a string instead of an object: some servers parse it), or the key
  * differs only in case or Unicode form. */
 #define POLICY_PATH_UNSURE UINT32_MAX
 uint32_t policy_path_step(const struct tape *t, uint32_t node, const struct step *step);
 /* For paths without array steps: the node, 0 when absent, or POLICY_PATH_UNSURE. */
 uint32_t policy_path_find(const struct path *path, const struct tape *t, uint32_t node);
 
-/* How a path would name the node: args.items[0].price. */
+/* The path of the node: args.items[0].price. */
 struct slice policy_path_name(const struct tape *t, uint32_t root, uint32_t node, struct arena *a);
 
-/* For paths with array steps: every value they stand for, in order. ABSENT: an element without the rest of
- * the path. UNSURE: see above. */
+/* For paths with array steps: all their values, in order. ABSENT: an element without the rest of the path.
+ * UNSURE: see above. */
 enum policy_walk_state { POLICY_WALK_VALUE, POLICY_WALK_ABSENT, POLICY_WALK_UNSURE, POLICY_WALK_END };
 
 struct policy_walk_frame {

@@ -26,7 +26,7 @@ enum policy_outcome { POLICY_ALLOW, POLICY_DENY, POLICY_APPROVE };
 enum policy_direction { POLICY_TO_SERVER, POLICY_TO_CLIENT };
 enum policy_dialect { POLICY_INTERCEPT, POLICY_LAYER };
 
-/* Why a verdict is what it is, coarsely: for metrics, the audit and `_meta`. */
+/* Coarse reason of a verdict: for metrics, the audit and `_meta`. */
 enum policy_reason {
     POLICY_BY_NOTHING, /* allowed */
     POLICY_BY_HIDE,
@@ -38,9 +38,9 @@ enum policy_reason {
     POLICY_BY_METHOD,
     POLICY_BY_SCHEMA,
     POLICY_BY_FAULT,     /* a rule could not be evaluated: refused */
-    POLICY_BY_PIN,       /* the tool is not what was accepted */
-    POLICY_BY_POISON,    /* its definition carries instructions */
-    POLICY_BY_AMBIGUITY, /* a server may read the arguments otherwise than the policy does */
+    POLICY_BY_PIN,       /* the tool's definition differs from its pin */
+    POLICY_BY_POISON,    /* the tool's definition contains instructions */
+    POLICY_BY_AMBIGUITY, /* a server may read the arguments differently from the policy */
     POLICY_BY_STOP,      /* an operator has stopped it */
 };
 const char *policy_reason_name(enum policy_reason reason);
@@ -55,7 +55,7 @@ enum policy_class {
     POLICY_CLASS_DESTRUCTIVE,
     POLICY_CLASS_FINANCIAL,
 };
-/* UNKNOWN for any other name; upper and lower case alike. */
+/* UNKNOWN for any other name; case does not matter. */
 enum policy_class policy_class_from(struct slice name);
 
 /* Flow labels: static tags of a tool, and the set a session has gathered from its allowed calls. */
@@ -70,7 +70,7 @@ enum policy_flow {
 /* 0 when there is no such label. */
 uint32_t policy_flow_from(struct slice name);
 
-struct policy_traits { /* what the caller knows about the tool itself */
+struct policy_traits { /* facts about the tool itself */
     enum policy_class class;
     uint32_t tags; /* POLICY_SRC_UNTRUSTED … */
 };
@@ -105,17 +105,17 @@ static inline void policy_problems_cleanup(struct policy_problems *p) { policy_p
  * `problems` must have been initialised; the text need not outlive the call. */
 int policy_load(struct slice text, const char *name, struct policy **ret_policy,
                 struct policy_problems *problems);
-/* Appends POLICY_WARNINGs: rules that cannot fire, shadowed rules, deny blocks that a missing argument slips
- * past, patterns that backtrack. */
+/* Appends POLICY_WARNINGs: rules that cannot match, rules covered by earlier ones, deny blocks that a
+ * missing argument bypasses, patterns that backtrack. */
 void policy_lint(const struct policy *p, struct policy_problems *problems);
 /* A tool as its server lists it. */
 struct policy_lint_tool {
     struct slice name;
-    struct slice server; /* for the text; empty where there is only one */
+    struct slice server; /* for messages; empty if there is only one */
     const struct policy_schema *schema;
 };
-/* The same for conditions that do not fit the tool's schema: arguments that it does not have, operators and
- * values of other types. Once for each tool that is known. */
+/* The same for conditions that do not match the tool's schema: arguments that it does not have, operators
+ * and values of other types. Once for each known tool. */
 void policy_lint_types(const struct policy *p, const struct policy_lint_tool *tool,
                        struct policy_problems *problems);
 
@@ -126,9 +126,9 @@ static inline void policy_cleanup(struct policy **p) { policy_unref(*p); }
 
 struct slice policy_name(const struct policy *p);
 const char *policy_hash(const struct policy *p); /* SHA-256 of the source text, 64 hex digits */
-/* What the document declares; once its file has been read anew, behind a + how often: 1, 1+1, 1+2 … */
+/* The version that the document declares; after reloads with a + and their number: 1, 1+1, 1+2 … */
 struct slice policy_version(const struct policy *p);
-/* Once, before any other reference exists. */
+/* Call once, before any other reference exists. */
 void policy_set_revision(struct policy *p, uint64_t revision);
 enum policy_dialect policy_dialect(const struct policy *p);
 bool policy_is_shadow(const struct policy *p); /* nothing is enforced, everything is recorded */
@@ -143,16 +143,16 @@ struct policy_fact { /* "identity.team" → "billing"; also grant.*, session.*, 
     struct slice value;
 };
 
-/* How state conditions read counters: the present value in micro-units, 0 for an unknown counter or one whose
- * window is over. false: the store failed, and the call is refused. `limit` has key, kind, window. */
+/* How state conditions read counters: the current value in micro-units, 0 for an unknown counter or one
+ * whose window is over. false: the store failed, and the call is refused. `limit` has key, kind, window. */
 struct policy_counters {
     bool (*read)(void *ctx, const struct policy_limit *limit, int64_t *ret_micro);
     void *ctx;
 };
 
-/* For `under`: the path with every symbolic link resolved, built in the arena; the longest existing ancestor
- * counts when the file itself does not exist yet. false when it cannot be resolved: the condition is false.
- */
+/* For `under`: the path with every symbolic link resolved, built in the arena; if the file does not exist
+ * yet, the longest existing ancestor is resolved. false when it cannot be resolved: the condition is
+ * false. */
 struct policy_files {
     bool (*realpath)(void *ctx, struct slice path, struct arena *a, struct slice *ret_path);
     void *ctx;
@@ -161,18 +161,18 @@ struct policy_files {
 /* For `contains_secret` and `pii`: finds personal data and secrets in a value and everything inside it. */
 struct policy_finds {
     uint64_t count;
-    struct slice kind; /* of the first, as tokens name it */
-    uint32_t node;     /* it stands in; the object when it is one of its keys */
+    struct slice kind; /* kind of the first find, as tokens name it */
+    uint32_t node;     /* node that contains it; the object if it is one of its keys */
 };
 
 struct policy_detector {
-    /* No kinds: all that are detected by default. false: it failed, and the call is refused. */
+    /* No kinds: the default kinds. false: detection failed, and the call is refused. */
     bool (*find)(void *ctx, const struct tape *t, uint32_t node, const struct slice *kinds, size_t kind_count,
                  struct arena *a, struct policy_finds *ret_finds);
     void *ctx;
 };
 
-/* How much of a kind of personal data one result in the session held at most. The kind has its name of
+/* The highest count of a kind of personal data in one result of the session. The kind is named as in
  * tokens; the empty name stands for all kinds together. */
 struct policy_pii {
     struct slice kind;
@@ -189,18 +189,17 @@ struct policy_facts {
     uint32_t args;
     struct policy_traits traits;
     struct slice grant;
-    struct slice limits; /* what limits of scope grant are counted under; empty: the grant */
+    struct slice limits; /* the name that limits of scope grant are counted under; empty: the grant */
     struct slice identity;
     struct slice session;
     const struct policy_fact *more;
     size_t more_count;
     uint32_t flow;                /* labels the session has gathered so far */
-    const struct policy_pii *pii; /* what its results held */
+    const struct policy_pii *pii; /* what the session's results contained */
     size_t pii_count;
-    bool pii_closed; /* results with a kind that is not in the list count as seen: there is no detector for it
-                      */
+    bool pii_closed; /* a kind that is not in this list has no detector and counts as seen */
     const struct policy_schema *schema; /* the tool's inputSchema, compiled; NULL when not known */
-    bool schema_unreadable;             /* it is known, but could not be compiled */
+    bool schema_unreadable;             /* the schema is known, but could not be compiled */
     struct slice args_hash;             /* canonical argument hash if the caller has one, for `identical` */
     uint64_t now_ms;
     const struct policy_counters
@@ -211,7 +210,7 @@ struct policy_facts {
 
 /* ---- decisions ---- */
 
-struct policy_shadow { /* what would have happened */
+struct policy_shadow { /* the verdict that would have been enforced */
     enum policy_outcome outcome;
     struct slice rule;
     struct slice pointer;
@@ -225,7 +224,7 @@ struct policy_verdict {
     struct slice pointer;    /* JSON Pointer into the policy document */
     struct slice text;       /* message for the agent without the prefix; policy_verdict_text() adds it */
     struct slice detail;     /* what would be allowed: "args.amount must be lte 500"; may be empty */
-    struct slice path;       /* of the argument to blame, where one is: args.items[0].price */
+    struct slice path;       /* path of the argument to blame, if there is one: args.items[0].price */
     uint64_t retry_after_ms; /* 0: unknown or never */
     uint64_t approval_timeout_ms;  /* POLICY_APPROVE; 0: the gate's default */
     const struct slice *approvers; /* POLICY_APPROVE; borrowed from the policy */
@@ -235,10 +234,10 @@ struct policy_verdict {
     struct policy_shadow *shadows;
     size_t shadow_count;
     uint64_t result_bytes_max;    /* 0: no cap by policy */
-    uint64_t result_bytes_shadow; /* one that is noted, not enforced */
+    uint64_t result_bytes_shadow; /* a cap that is noted, not enforced */
 };
 
-/* Of two caps the lower one counts; 0 is none. */
+/* The lower of two caps applies; 0 is none. */
 static inline void policy_tighten(uint64_t *cap, uint64_t other) {
     if (other && (!*cap || other < *cap))
         *cap = other;
@@ -247,10 +246,10 @@ static inline void policy_tighten(uint64_t *cap, uint64_t other) {
 struct policy_trace;
 
 /* Never fails: what cannot be evaluated is denied. Slices in the verdict live in the arena or the policy.
- * trace (may be NULL) gathers what `explain` prints. */
+ * trace (may be NULL) collects what `explain` prints. */
 void policy_decide(const struct policy *p, const struct policy_facts *f, struct arena *a,
                    struct policy_trace *trace, struct policy_verdict *ret_verdict);
-/* Turns the verdict into the denial that the limit which refused calls for. */
+/* Turns the verdict into the denial for the limit that refused. */
 void policy_refuse(const struct policy_limit *limit, uint64_t retry_after_ms, struct arena *a,
                    struct policy_verdict *v);
 /* Denial because the store failed and the fail mode is closed. */
@@ -264,18 +263,17 @@ struct slice policy_verdict_text(const struct policy *p, const struct policy_ver
 bool policy_verdict_unlisted(const struct policy *p, struct slice tool, struct arena *a,
                              struct policy_verdict *ret_verdict);
 
-/* Out of tools/list? True for hidden tools, for names that are not plain ASCII and that the policy does not
- * spell out, and with `prune: true` for tools that default deny refuses. */
+/* Is the tool removed from tools/list? True for hidden tools, for names that are not plain ASCII and that
+ * the policy does not contain, and with `prune: true` for tools that default deny refuses. */
 bool policy_hides(const struct policy *p, struct slice tool, const struct policy_traits *traits);
 /* Can the class or the flow labels of a tool change a verdict? Then they are needed for every call. */
 bool policy_wants_traits(const struct policy *p);
 /* Does a condition look for personal data or secrets in arguments? Then facts->detector is needed. */
 bool policy_wants_detector(const struct policy *p);
-/* The kinds that flows ask about (`result.pii.EMAIL > 0`), one after the other; ptr is NULL behind the last.
- */
+/* The kinds that flows refer to (`result.pii.EMAIL > 0`), one after the other; ptr is NULL after the last. */
 struct slice policy_pii_kind(const struct policy *p, size_t index);
-/* The same of conditions and flows alike, with its place; `text` is the kind. False behind the last. The
- * policy does not know which kinds there are. */
+/* The same for conditions and flows, with the place; `text` is the kind. False after the last. The policy
+ * does not know which kinds exist. */
 bool policy_kind_at(const struct policy *p, size_t index, struct policy_problem *ret_place);
 /* Adds an error at a place that policy_kind_at gave. */
 void policy_kind_unknown(const struct policy_problem *place, struct slice hint,

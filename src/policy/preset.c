@@ -1,11 +1,11 @@
-/* Rule sets that a policy switches on by name. */
+/* Rule sets that a policy enables by name. */
 #include "base/hex.h"
 #include "policy/match.h"
 
-#define PART_MAX 64 /* bytes of a component that is looked at; no name in the list is longer */
+#define PART_MAX 64 /* bytes of a component that are compared; no listed name is longer */
 
-/* Folders and files that an agent, an editor, a shell or the system executes or follows: writing there turns
- * data into instructions. A slash separates a folder from its content. */
+/* Folders and files that an agent, an editor, a shell or the system executes or follows: writing there
+ * turns data into instructions. A slash separates a folder from its content. */
 static const char *const agent_config[] = {
     /* agents and editors */
     ".cursor", ".cursorrules", ".vscode", ".claude", ".claude.json", "claude_desktop_config.json",
@@ -35,8 +35,8 @@ static bool is_separator(char c, bool is_command) {
     return c == '/' || c == '\\' || (is_command && c && strchr(around, c));
 }
 
-/* Blanks and control characters around a component, and the dots and streams that Windows drops behind it, do
- * not make another file of it. */
+/* Blanks and control characters around a component, and the trailing dots and streams that Windows
+ * removes, are ignored: they name the same file. */
 static struct slice trim_part(struct slice part) {
     while (part.len && (unsigned char)part.ptr[0] <= ' ')
         part = slice_from(part, 1);
@@ -51,7 +51,7 @@ static struct slice trim_part(struct slice part) {
     return part;
 }
 
-/* Percent signs decoded, so that %2Ebashrc is what it becomes. A longer component is none of the list. */
+/* Decodes percent signs, so that %2Ebashrc is found. A longer component is not in the list. */
 static struct slice decode_part(struct slice part, char out[PART_MAX]) {
     size_t len = 0;
     part = trim_part(part);
@@ -87,7 +87,7 @@ bool policy_preset_names_config(struct slice text, bool is_command) {
             continue;
         struct slice raw = slice_of(text.ptr + start, i - start);
         start = i + 1;
-        if (!raw.len || slice_is(raw, ".")) /* // and /./ do not part a folder from what is in it */
+        if (!raw.len || slice_is(raw, ".")) /* // and /./ do not separate a folder from its content */
             continue;
         struct slice part = decode_part(raw, parts[turn]);
         if (part.len && is_listed(parent, part))

@@ -1,8 +1,9 @@
-/* The compiled form that both dialects become. Private to the policy room.
+/* The compiled form of both dialects. Private to the policy room.
  *
- *   policy ── tools: name → entry          entry ── checks[]: require | deny | approve | schema, with
- * conditions ── patterns[]: glob, @class           └─ limits[]: what a passing call has to reserve ──
- * everything: "*" / all_tools ── methods: name → entry, flows[]
+ *   policy ── tools: name → entry           entry ── checks[]: require | deny | approve | schema
+ *          ── patterns[]: glob, @class            └─ limits[]: reserved by each call that passes
+ *          ── everything: "*" / all_tools
+ *          ── methods: name → entry, flows[]
  *
  * Everything lives in policy->arena and never changes after policy_load. */
 #pragma once
@@ -30,7 +31,7 @@ struct path {
     struct step *steps;
     uint32_t step_count;
     bool has_each; /* may stand for many values */
-    uint32_t id;   /* the same for the same text; a decision remembers where the first few lead */
+    uint32_t id;   /* equal for equal texts; a decision caches the results of the first few */
 };
 
 enum op {
@@ -68,17 +69,17 @@ enum op {
 
 struct op_row {
     const char *name;
-    const char *requires; /* what the value must be, for the message; NULL: anything */
-    bool intercept;       /* one of the eleven that both dialects share */
+    const char *requires; /* the required type, for the message; NULL: any */
+    bool intercept;       /* one of the eleven operators of both dialects */
 };
 extern const struct op_row policy_ops[OP_COUNT];
 
-/* A constant, ready to compare: its type, its number, its text as eq sees it. */
+/* A constant, prepared for comparison: its type, its number, its text for eq. */
 struct constant {
     enum tree_type type;
-    bool is_short; /* the number is the same to every reader */
+    bool is_short; /* every reader reads the same number */
     double number;
-    struct slice digits; /* of a number, in decimals, without loss */
+    struct slice digits; /* exact decimal text of a number */
     struct slice text;   /* Go's %v with plain decimals; for strings the string */
     const struct tree *tree;
 };
@@ -98,11 +99,12 @@ struct cond {
     /* leaf */
     enum op op;
     struct path path;
-    bool lenient; /* the answer that lets a call through: true in what is required, false in what is denied */
+    bool lenient;      /* the result that allows a call: true in require, false in deny */
     bool match_all;    /* array steps: every element, or some element */
-    bool absent;       /* what a missing path makes of it (not for exists) */
-    bool says_missing; /* by on_missing, whichever */
-    bool before_count; /* own limit: compares what is counted already, the reservation does the rest */
+    bool absent;       /* result for a missing path (not for exists) */
+    bool says_missing; /* set by on_missing */
+    bool before_count; /* the limit's own condition: compares the current count; the reservation does the
+                          exact check */
     struct constant value;
     struct constant *list; /* in, not_in, type, under, host */
     size_t list_count;
@@ -111,10 +113,10 @@ struct cond {
     struct within within;
     const struct limit_rule *counter; /* ROOT_STATE */
     enum policy_sql_dialect dialect;
-    const struct slice *kinds; /* contains_secret, pii; NULL: the usual ones */
+    const struct slice *kinds; /* contains_secret, pii; NULL: the default kinds */
     size_t kind_count;
-    uint32_t over;   /* holds when more than these are found */
-    bool wants_none; /* holds when they are not */
+    uint32_t over;   /* true when more than this number are found */
+    bool wants_none; /* true when none are found */
 };
 
 enum check_mode { CHECK_REQUIRE, CHECK_DENY, CHECK_APPROVE, CHECK_REQUIRED_ARGS, CHECK_SCHEMA };
@@ -123,8 +125,8 @@ struct check {
     enum check_mode mode;
     struct slice name;
     struct slice pointer;
-    struct slice
-        text; /* of the denial, or of the pending approval; filled in even when the document is silent */
+    struct slice text; /* of the denial, or of the pending approval; always set, with a default text if the
+                          document has none */
     bool reads_args;   /* some condition looks at an argument */
     bool whole_method; /* `METHOD: deny`: the text names the method that was called */
     bool shadow;
@@ -135,9 +137,9 @@ struct check {
     const struct tree *at;
 };
 
-/* Must arguments satisfy the tool's schema? */
+/* Must arguments match the tool's schema? */
 enum strictness {
-    STRICT_UNSAID, /* where a rule, limit or approval reads them */
+    STRICT_UNSAID, /* only if a rule, limit or approval reads them */
     STRICT_YES,
     STRICT_NO,
 };
@@ -151,7 +153,8 @@ struct limit_rule {
     enum scope scope;
     struct slice counter;
     struct slice label; /* SCOPE.COUNTER */
-    struct slice key;   /* whole for SCOPE_POLICY and SCOPE_GLOBAL, else the part behind the identity */
+    struct slice
+        key; /* the complete key for SCOPE_POLICY and SCOPE_GLOBAL, else the part after the identity */
     uint64_t window_ms;
     int64_t max;
     int64_t refill;
@@ -161,7 +164,7 @@ struct limit_rule {
     int64_t unit; /* the argument counts in 1/unit */
     bool numeric_strings;
     bool identical;  /* the key carries the hash of the arguments */
-    bool check_only; /* a cap that another rule puts on a counter this call reserves */
+    bool check_only; /* a cap that another rule puts on a counter of this call */
     bool shadow;
     struct slice name;
     struct slice pointer;
@@ -178,7 +181,7 @@ struct entry {
     uint32_t check_count;
     struct limit_rule *limits;
     uint32_t limit_count;
-    uint32_t cap_count;           /* how many of the limits only check */
+    uint32_t cap_count;           /* the number of limits that only check */
     uint64_t result_bytes_max;    /* 0: no cap */
     uint64_t result_bytes_shadow; /* the same in shadow mode */
     bool wants_schema;
@@ -187,7 +190,7 @@ struct entry {
     const struct tree *at;
 };
 
-/* A label that results give: one of them held more than `over` of a kind; an empty kind is any. */
+/* A label that results add: one of them contained more than `over` of a kind; an empty kind is any. */
 struct flow_pii {
     struct slice kind;
     uint32_t over;
@@ -223,7 +226,8 @@ struct policy {
     struct slice version;
     enum policy_dialect dialect;
     bool default_deny;
-    bool says_allow; /* `default: allow` is explicit: what no entry names is allowed, sampling included */
+    bool says_allow; /* `default: allow` is explicit: everything that no entry names is allowed, sampling
+                        included */
     bool shadow;
     bool prune;
     bool wants_traits; /* class or tags of a tool can change a verdict */
@@ -254,5 +258,5 @@ struct policy {
     struct policy_schema **schemas;
     size_t schema_count;
     size_t schema_cap;
-    size_t shadow_max; /* most shadow verdicts one decision can bring */
+    size_t shadow_max; /* the maximum number of shadow verdicts of one decision */
 };

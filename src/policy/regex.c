@@ -1,7 +1,8 @@
 /* Two programs of each pattern. The quick one is for short texts: compiled to machine code, with a limit on
  * its backtracking. But PCRE2 counts neither the characters that a repeat runs over nor the places it starts
  * from, so a long text can take time that grows with its square whatever the limit. The counted program has
- * PCRE2 call back before every item of the pattern, and each callback is charged with the way it has come. */
+ * PCRE2 call back before every item of the pattern, and each callback is charged with the distance since the
+ * last one. */
 #include "policy/regex.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8

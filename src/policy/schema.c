@@ -79,7 +79,7 @@ static void schema_cleanup(struct policy_schema **s) { policy_schema_free(*s); }
 
 struct compiler {
     struct policy_schema *s;
-    bool ref_alone;  /* draft 7 and earlier: what stands beside a $ref is ignored */
+    bool ref_alone;  /* draft 7 and earlier: keywords beside a $ref are ignored */
     uint32_t *queue; /* schema nodes still to read */
     size_t count, cap;
     struct arena arena;
@@ -161,7 +161,7 @@ static bool shape_is(const struct tape *t, uint32_t node, enum word word) {
     }
 }
 
-/* Does the schema name a dialect whose keywords have the meaning that they have here? */
+/* Does the schema declare a dialect whose keywords have the same meaning as here? */
 static bool read_dialect(struct compiler *c, uint32_t value) {
     static const char *const known[] = {"json-schema.org/draft/2020-12/schema",
                                         "json-schema.org/draft/2019-09/schema",
@@ -183,7 +183,7 @@ static bool read_dialect(struct compiler *c, uint32_t value) {
     return false;
 }
 
-/* What would change the answer if it were ignored. */
+/* Keywords that would change the result if they were ignored. */
 static int refuse_unknown(struct compiler *c, const struct sub *sub, enum word word, uint32_t value) {
     if (word >= W_RECURSIVE_REF)
         return err_set(c->err, "\"%s\" is not supported", policy_schema_words[word]);
@@ -293,7 +293,7 @@ static uint32_t pointer_step(const struct tape *t, uint32_t node, struct slice t
     return 0;
 }
 
-/* The node a reference names, or UINT32_MAX. Only "#", "#/…", "#anchor" and the document's own $id. */
+/* The node of a reference, or UINT32_MAX. Only "#", "#/…", "#anchor" and the document's own $id. */
 static uint32_t find_target(struct compiler *c, struct slice ref) {
     const struct tape *t = &c->s->tape;
     struct slice base, fragment = ref;
@@ -345,8 +345,8 @@ static int link_ref(struct compiler *c, struct sub *sub) {
     return 0;
 }
 
-/* References may lead into places that no keyword made a schema of, so both steps go on until nothing is new.
- */
+/* References may point to places that no keyword marked as a schema, so both steps repeat until there is
+ * nothing new. */
 static int compile_all(struct compiler *c) {
     size_t linked = 0;
     if (push(c, 0) < 0)
@@ -390,7 +390,7 @@ struct slice policy_schema_required(const struct policy_schema *s, size_t i) {
         return (struct slice){0};
     TAPE_FOR_ELEM(&s->tape, list, e) {
         if (i-- == 0) {
-            /* Escaped names are rare enough to be left to the full check. */
+            /* Names with escapes are rare; the full check handles them. */
             const struct tape_node *n = tape_node(&s->tape, e);
             return n->type == TAPE_STRING ? slice_of(s->text + n->start, n->len) : (struct slice){0};
         }
@@ -398,9 +398,9 @@ struct slice policy_schema_required(const struct policy_schema *s, size_t i) {
     return (struct slice){0};
 }
 
-/* ---- what a place holds ---- */
+/* ---- the schema of a place ---- */
 
-/* One schema where a reference or `anyOf` of one thing and null stands for another. */
+/* Follows a reference, or `anyOf` of one type and null, to the schema that it stands for. */
 static bool is_text_type(const struct tape *t, uint32_t type) {
     bool text = tape_eq(t, type, SLICE("string"));
     if (tape_is(t, type, TAPE_STRING))
@@ -443,7 +443,7 @@ bool policy_schema_says_text(const struct policy_schema *s, const struct path *p
     return says_text(s, sub);
 }
 
-/* Without a list of properties, or where others are expected, the schema does not restrict a key. */
+/* If the schema has no list of properties, or allows others, it does not restrict a key. */
 static bool is_open(const struct policy_schema *s, const struct sub *sub) {
     static const enum word open[] = {W_ADDITIONAL_PROPERTIES,
                                      W_PATTERN_PROPERTIES,

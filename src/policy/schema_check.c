@@ -21,7 +21,7 @@ struct checker {
     uint32_t node;
 };
 
-/* Which members or elements of one instance node some schema has looked at. */
+/* The members or elements of one instance node that some schema has evaluated. */
 struct seen {
     bool *marks; /* by position; NULL: not tracked */
     uint32_t count;
@@ -54,7 +54,7 @@ struct two {
     uint32_t x, y;
 };
 
-/* Deep equality of a value here and a value there, numbers by value, objects whatever their order. */
+/* Deep equality of two values: numbers by value, objects in any order. */
 static bool values_equal(struct checker *c, const struct tape *tx, uint32_t x, const struct tape *ty,
                          uint32_t y) {
     uint32_t room = tape_node(tx, x)->next - x + 1, count = 0;
@@ -138,7 +138,7 @@ static double limit_of(struct checker *c, const struct sub *sub, enum word word,
     return sub->at[word] && tape_double(c->st, sub->at[word], &number) ? number : otherwise;
 }
 
-/* How the number stands to that of a keyword: below, at or above zero. */
+/* Compares the number with that of a keyword: below, at or above zero. */
 static int order(struct checker *c, uint32_t node, uint32_t limit) {
     int64_t x, y;
     if (tape_int(c->t, node, &x) && tape_int(c->st, limit, &y))

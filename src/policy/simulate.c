@@ -9,8 +9,7 @@
 
 #include <stdlib.h>
 
-#define SIMULATE_START_MS                                                                                    \
-    1767225600000 /* 2026-01-01T00:00:00Z: where time stands when no step says otherwise */
+#define SIMULATE_START_MS 1767225600000 /* 2026-01-01T00:00:00Z: the time when no step sets one */
 #define SIMULATE_PII_MAX 128
 #define SIMULATE_FACTS_MAX 64
 
@@ -108,7 +107,7 @@ static bool step_time(struct simulation *s, uint32_t step, uint64_t *ret_ms) {
     return policy_time_parse(at, ret_ms);
 }
 
-/* Counters stand as of the first step. */
+/* Counter values as of the first step. */
 static bool load_counters(struct simulation *s, uint32_t steps) {
     uint32_t counters = tape_get_str(&s->tape, 0, "counters");
     uint64_t start = SIMULATE_START_MS;
@@ -129,7 +128,7 @@ static bool load_counters(struct simulation *s, uint32_t steps) {
 
 /* ---- one step ---- */
 
-/* Without `tools` on the line the upstream is taken to ask for nothing: an empty schema. */
+/* If the line has no `tools`, the upstream is assumed to accept anything: an empty schema. */
 static void step_schema(struct simulation *s, struct policy_facts *f) {
     struct slice source = SLICE("{}");
     uint32_t tools = tape_get_str(&s->tape, 0, "tools");
@@ -158,7 +157,7 @@ static void step_traits(struct simulation *s, uint32_t step, struct policy_facts
         tape_is(&s->tape, i, TAPE_STRING) ? policy_flow_from(tape_text(&s->tape, i, &s->arena)) : 0;
 }
 
-/* false: the arguments are something no call may carry. */
+/* false: no call may have such arguments. */
 static bool step_facts(struct simulation *s, uint32_t step, struct policy_facts *f) {
     uint32_t call = tape_get_str(&s->tape, step, "call"), args;
     *f = s->base;
@@ -198,7 +197,7 @@ static void note_pii(struct simulation *s, struct slice kind, uint32_t count) {
     s->pii[i].most = s->pii[i].most < count ? count : s->pii[i].most;
 }
 
-/* "pii": {"EMAIL": 2}: what the result of the step held. */
+/* "pii": {"EMAIL": 2}: finds in the result of the step. */
 static void step_pii(struct simulation *s, uint32_t step) {
     uint32_t pii = tape_get_str(&s->tape, step, "pii");
     int64_t count, all = 0;
@@ -296,7 +295,7 @@ static void run_call(struct simulation *s, uint32_t step) {
         const struct policy_limit *refused = policy_memory_reserve(&s->memory, &v, &s->call, &retry_ms);
         if (refused)
             policy_refuse(refused, retry_ms, &s->call, &v);
-        else /* a call that waits for approval has not been made */
+        else /* a call that waits for approval was not made */
             policy_memory_settle(&s->memory, &v,
                                  v.outcome == POLICY_APPROVE ? POLICY_NEVER_SENT : step_ending(s, step));
     }

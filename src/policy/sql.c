@@ -1,15 +1,15 @@
 /* Is this text one statement that only reads?
  *
- * PostgreSQL's own grammar answers for PostgreSQL (sql_postgres.c). For the others, and for text that may
- * reach any database, the statement is walked token by token:
+ * For PostgreSQL its own grammar decides (sql_postgres.c). For the others, and for text that may reach any
+ * database, the statement is checked token by token:
  *
- *   - it begins with a word that reads, and has no writing word and no second statement, which SQL Server
- * starts without a semicolon: a word that could start one stands only where an operand is due;
- *   - every name with a parenthesis behind it is a function that is known (sql_names.c), a word of the
- * grammar, or names columns: WITH t(a), FROM (...) t(a);
- *   - nothing in FROM is a file: DuckDB reads FROM 'a.csv', Spark FROM csv.`/a`.
+ *   - It begins with a word that reads. It has no writing word and no second statement. SQL Server starts
+ *     one without a semicolon, so a word that could start one is accepted only in place of an operand.
+ *   - Every name before a parenthesis is a known function (sql_names.c), a word of the grammar, or names
+ *     columns: WITH t(a), FROM (...) t(a).
+ *   - Nothing in FROM is a file: DuckDB reads FROM 'a.csv', Spark FROM csv.`/a`.
  *
- * Text that no database would accept may pass; nothing happens to it there. */
+ * Text that no database accepts may pass: it has no effect there. */
 #include "policy/sql.h"
 
 #include "policy/limits.h"
@@ -22,26 +22,26 @@ static const char explain_words[] =
     " analyze analyse verbose extended partitions format query plan formatted cost costs codegen logical settings"
     " buffers timing json text tree traditional yaml xml summary wal on off true false ";
 
-/* Refused wherever they stand, unless they are called as functions or follow a dot. */
+/* Refused everywhere, unless they are called as functions or follow a dot. */
 static const char writing_words[] =
     " insert update delete merge upsert replace truncate drop alter create exec execute call grant revoke into outfile"
     " dumpfile openrowset openquery opendatasource writetext updatetext ";
 
-/* What starts a statement of SQL Server. */
+/* Words that start a statement of SQL Server. */
 static const char starting_words[] =
     " add backup begin break bulk checkpoint close commit continue copy dbcc deallocate declare deny disable do enable end"
     " get goto if kill lineno load move open print raiserror readtext receive reconfigure rename"
     " restore return revert rollback save send set setuser shutdown throw unlock use waitfor while ";
 
-/* What ends a query of MySQL and does more than to read. */
+/* Words that end a query of MySQL and do more than read. */
 static const char locking_words[] = " lock procedure ";
 
-/* Behind these every database wants an operand or a name, and no statement can end before it. */
+/* After these every database expects an operand or a name, and no statement can end before it. */
 static const char operand_words[] =
     " select distinct all where and or not like in between is on by from join having as case when then else union except"
     " intersect ";
 
-/* Words of the grammar that a parenthesis may follow. */
+/* Words of the grammar that may be followed by a parenthesis. */
 static const char grammar_words[] =
     " all and any apply array as between by case cube distinct div else escape except exclude exists fetch filter from"
     " group having ignore ilike in index intersect is join key lateral like limit match materialized minus not offset on"
@@ -49,7 +49,7 @@ static const char grammar_words[] =
     " tablesample then top union unpivot using values when where window with within xor against range rows to similar"
     " ordinality columns ";
 
-/* What closes FROM. */
+/* Words that end FROM. */
 static const char after_from[] =
     " where group having order limit union except intersect minus window select qualify fetch offset ";
 
@@ -67,7 +67,7 @@ static const char pragmas[] =
     " database_list collation_list function_list module_list pragma_list compile_options user_version application_id"
     " schema_version page_count page_size freelist_count encoding journal_mode foreign_keys ";
 
-/* Tables that SQLite makes up and that reach outside of the database. */
+/* Virtual tables of SQLite that reach outside the database. */
 static const char outside_tables[] = " fsdir zipfile sqlite_dbdata sqlite_dbptr csv lsdir ";
 /* clang-format on */
 
@@ -90,7 +90,7 @@ struct walk {
     struct sql_lexer l;
     struct token now, before;
     struct slice qualifier; /* the name before this one: a of a.b */
-    bool is_table;          /* the name, or the one that it is a part of, stands where a table is due */
+    bool is_table;          /* the name, or the one that it is a part of, is in the place of a table */
     struct frame frames[POLICY_SQL_DEPTH_MAX];
     size_t depth;
 };
@@ -132,8 +132,8 @@ static bool wants_operand(const struct token *t) {
     return is_punct(t, ",(.=<>+-/%|&^~![") || is_word(t, operand_words);
 }
 
-/* FOR reads on in substring(a FROM 1 FOR 2), FOR XML, FOR JSON and FOR SYSTEM_TIME. Elsewhere it locks, or
- * takes the next value of a sequence. */
+/* FOR is harmless in substring(a FROM 1 FOR 2), FOR XML, FOR JSON and FOR SYSTEM_TIME. Elsewhere it locks,
+ * or takes the next value of a sequence. */
 static bool for_passes(struct walk *w) {
     struct sql_lexer ahead = w->l;
     if (is_word(&w->before, " value "))
@@ -144,7 +144,7 @@ static bool for_passes(struct walk *w) {
            policy_sql_in(ahead.word, " xml json system_time system_version join order group ");
 }
 
-/* WITH begins a query, or goes on as WITH (NOLOCK), WITH TIES, WITH TIME ZONE. */
+/* WITH begins a query, or continues as WITH (NOLOCK), WITH TIES, WITH TIME ZONE. */
 static bool with_passes(struct walk *w) {
     struct sql_lexer ahead = w->l;
     if (is_punct(&w->before, "(")) {
@@ -166,7 +166,7 @@ static void note_word(struct walk *w) {
         f->cases++;
 }
 
-/* WITH name (columns) AS MATERIALIZED (query), and nothing else: ClickHouse has WITH f() AS name. */
+/* Only WITH name (columns) AS MATERIALIZED (query): ClickHouse has WITH f() AS name. */
 static bool cte_passes(struct walk *w) {
     struct frame *f = &w->frames[w->depth];
     bool is_open = is_punct(&w->now, "(");
@@ -215,7 +215,7 @@ static bool word_passes(struct walk *w, bool is_call) {
     return true;
 }
 
-/* Names that reach out of the database without being called. */
+/* Names that reach outside the database without being called. */
 static bool name_stays_inside(const struct walk *w) {
     struct slice name = w->now.word;
     static const char *const packages[] = {"utl_", "dbms_", "owa_", "apex_", "httpuritype"};
@@ -230,7 +230,7 @@ static bool name_stays_inside(const struct walk *w) {
     return !is_column || w->l.dialect != POLICY_SQL_ANY || !policy_sql_acts_as_column(name);
 }
 
-/* "LOWER" need not be lower where quoted names keep their case. */
+/* If quoted names keep their case, "LOWER" need not be lower. */
 static bool has_upper(struct slice name) {
     for (size_t i = 0; i < name.len; i++)
         if (name.ptr[i] >= 'A' && name.ptr[i] <= 'Z')
@@ -255,7 +255,7 @@ static bool call_passes(struct walk *w) {
     return is_word(&w->now, grammar_words) || policy_sql_knows(w->now.word, w->l.dialect);
 }
 
-/* A table is due: a file in its place is none. */
+/* In the place of a table: a file there is refused. */
 static bool is_table_place(const struct walk *w) {
     return w->frames[w->depth].in_from &&
            (is_word(&w->before, " from join straight_join table ") || is_punct(&w->before, ",("));
@@ -352,8 +352,8 @@ static bool query_reads(struct walk *w) {
     return w->depth == 0 && is_whole(&w->frames[0]) && is_end(w);
 }
 
-/* SHOW and DESCRIBE: names, texts and numbers. To SQL Server their first word is a procedure that does not
- * exist, and the next one may start a statement. */
+/* SHOW and DESCRIBE: names, texts and numbers. For SQL Server their first word is a procedure that does
+ * not exist, and the next one may start a statement. */
 static bool listing_reads(struct walk *w) {
     bool is_any = w->l.dialect == POLICY_SQL_ANY;
     while (advance(w) && w->now.kind != SQL_END && !is_punct(&w->now, ";")) {

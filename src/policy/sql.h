@@ -1,7 +1,7 @@
-/* What the parts of the SQL checker share; match.h has its entry.
+/* Shared by the files of the SQL checker; match.h has its entry point.
  *
- *   sql.c            one statement, walked token by token: SQLite, MySQL, SQL Server, and text for any
- * database sql_lexer.c      tokens as those databases cut them; where they would cut differently, none
+ *   sql.c            checks one statement: SQLite, MySQL, SQL Server, and text for any database
+ *   sql_lexer.c      tokens that all those databases would read alike; otherwise an error
  *   sql_postgres.c   PostgreSQL, by its own grammar
  *   sql_names.c      the functions that only compute or read, per database */
 #pragma once
@@ -35,7 +35,7 @@ bool policy_sql_is_call(const struct sql_lexer *l);
 bool policy_sql_in(struct slice word, const char *list);
 /* A function that computes or reads and does nothing else. */
 bool policy_sql_knows(struct slice function, enum policy_sql_dialect dialect);
-/* A function of PostgreSQL or Oracle that acts and can be called like a column: `t.pg_read_file`,
+/* A function of PostgreSQL or Oracle with side effects that can be called like a column: `t.pg_read_file`,
  * `s.nextval`. */
 bool policy_sql_acts_as_column(struct slice name);
 

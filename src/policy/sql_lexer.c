@@ -21,7 +21,7 @@ static char peek(const struct sql_lexer *l, size_t ahead) {
     return l->at + ahead < l->text.len ? l->text.ptr[l->at + ahead] : '\0';
 }
 
-/* MySQL and those that take after it; text for any database may get there. */
+/* MySQL and compatible databases; text for any database may reach them. */
 static bool is_mysql(const struct sql_lexer *l) {
     return l->dialect == POLICY_SQL_MYSQL || l->dialect == POLICY_SQL_ANY;
 }
@@ -29,11 +29,11 @@ static bool is_mysql(const struct sql_lexer *l) {
 static bool skip_line(struct sql_lexer *l) {
     for (; l->at < l->text.len && l->text.ptr[l->at] != '\n'; l->at++)
         if (l->text.ptr[l->at] == '\r' && peek(l, 1) != '\n')
-            return false; /* the end of the line to PostgreSQL only */
+            return false; /* a line end for PostgreSQL only */
     return true;
 }
 
-/* `--` to the end of the line. MySQL wants a blank behind it and would subtract without. */
+/* `--` to the end of the line. MySQL requires a blank after it, else it subtracts. */
 static bool skip_line_comment(struct sql_lexer *l) {
     char after = peek(l, 2);
     bool is_blank = after == ' ' || after == '\n' || after == '\r' || after == '\t' || after == '\0';
@@ -80,7 +80,7 @@ bool policy_sql_is_call(const struct sql_lexer *l) {
     return skip_blank(&ahead) && peek(&ahead, 0) == '(';
 }
 
-/* A doubled quote is a quote. An odd number of backslashes before one hides it from some. */
+/* A doubled quote is a quote. After an odd number of backslashes, some databases do not end the string. */
 static bool read_quoted(struct sql_lexer *l, char quote) {
     size_t start = ++l->at, slashes = 0;
     for (; l->at < l->text.len; l->at++) {
@@ -103,8 +103,7 @@ static bool read_quoted(struct sql_lexer *l, char quote) {
     return false;
 }
 
-/* A name in backticks, where for any database nothing may stand that means another thing to those that do not
- * quote so. */
+/* A name in backticks. For any database it may only contain what is harmless where backticks do not quote. */
 static bool read_backticks(struct sql_lexer *l) {
     if (l->dialect == POLICY_SQL_MSSQL || !read_quoted(l, '`'))
         return false;
@@ -137,7 +136,7 @@ static bool read_brackets(struct sql_lexer *l) {
 }
 
 /* For any database a bracket may open a name or an array, so it must close at the same place for both, and
- * what is inside is read as tokens, too. */
+ * its content is read as tokens, too. */
 static bool brackets_are_plain(const struct sql_lexer *l) {
     bool in_quotes = false;
     for (size_t i = l->at + 1; i < l->text.len; i++) {
@@ -172,7 +171,7 @@ static enum sql_token read_number(struct sql_lexer *l) {
     return is_letter(next) || next == '$' || (unsigned char)next >= 0x80 ? SQL_BAD : SQL_NUMBER;
 }
 
-/* How many bytes the letter beyond ASCII has that stands here; 0 when it is none. The text is valid UTF-8. */
+/* Bytes of the non-ASCII letter here; 0 when it is not a letter. The text is valid UTF-8. */
 static size_t wide_letter(const struct sql_lexer *l) {
     static const struct {
         uint32_t from, to;
@@ -190,7 +189,7 @@ static size_t wide_letter(const struct sql_lexer *l) {
     return 0;
 }
 
-/* What may go on a word: temporary tables and variables of SQL Server have more. */
+/* Characters that continue a word: temporary tables and variables of SQL Server have more. */
 static size_t word_part(const struct sql_lexer *l) {
     char c = peek(l, 0);
     if (is_letter(c) || is_digit(c) || c == '$')

@@ -109,7 +109,7 @@ static const char *read_names(const char *p, struct names *ret_names) {
     return *p == ']' ? p + 1 : NULL;
 }
 
-/* f or pg_catalog.f; every other schema may hold anything. */
+/* f or pg_catalog.f; any other schema may contain anything. */
 static bool is_system(const struct names *n) {
     return n->count == 1 || (n->count == 2 && slice_is(n->part[0], "pg_catalog"));
 }
@@ -125,11 +125,11 @@ static bool function_is_known(const struct names *n) {
 
 static bool operator_is_known(const struct names *n) {
     struct slice name = n->part[n->count - 1];
-    /* Words come from the grammar: BETWEEN, NOT BETWEEN SYMMETRIC. */
+    /* Keywords of the grammar: BETWEEN, NOT BETWEEN SYMMETRIC. */
     return is_system(n) && ((name.len && is_upper(name.ptr[0])) || policy_sql_in(name, operators));
 }
 
-/* A list of names in its place: what is called there, if anything, is known. */
+/* A list of names where it is allowed: a function that it calls must be known. */
 static bool names_are_known(struct slice member, const struct names *n) {
     struct slice last = n->part[n->count - 1];
     if (slice_is(member, "funcname"))
@@ -141,7 +141,7 @@ static bool names_are_known(struct slice member, const struct names *n) {
     return operator_is_known(n);
 }
 
-/* Names of types, collations and columns of an alias: over the whole list. */
+/* Names of types, collations and columns of an alias: skips the list. */
 static const char *skip_names(const char *p) {
     struct slice text;
     while (*p && *p != ']')
@@ -187,7 +187,7 @@ static bool tree_reads(const char *tree) {
     return statements == 1;
 }
 
-/* What the statement is as a whole. */
+/* The kind of the statement. */
 static bool tree_is_query(const char *tree) {
     static const char *const kinds[] = {"SelectStmt", "ExplainStmt", "VariableShowStmt"};
     const char *at = strstr(tree, "\"stmt\":{\"");

@@ -12,7 +12,7 @@ static int64_t days_from_civil(int64_t year, unsigned month, unsigned day) {
     return era * 146097 + (int64_t)day_of_era - 719468;
 }
 
-/* A fixed number of digits at *at, which moves behind them. */
+/* Reads a fixed number of digits at *at and advances. */
 static bool digits(struct slice text, size_t *at, size_t count, unsigned max, unsigned *ret) {
     unsigned value = 0;
     if (text.len - *at < count)

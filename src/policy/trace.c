@@ -29,7 +29,7 @@ static const char *truth_name(int truth) {
     return names[truth];
 }
 
-/* The answer of something that was opened earlier: the last unanswered line one level up. */
+/* The result of an earlier line: the last one without result one level up. */
 static void answer_open(struct policy_trace *t, enum policy_trace_kind kind, const char *answer) {
     if (t->depth)
         t->depth--;
@@ -123,7 +123,7 @@ void policy_trace_limit(struct policy_trace *t, const struct policy_limit *limit
     line->answer = "to reserve";
 }
 
-/* ---- for programs ---- */
+/* ---- JSON ---- */
 
 static void put_member(struct emit *e, const char *key, struct slice text) {
     if (!text.len)

@@ -1,4 +1,4 @@
-/* What a decision looked at, for `explain`: a flat list of lines with their depth. */
+/* The evaluation of a decision, for `explain`: a flat list of lines with their depth. */
 #pragma once
 
 #include "policy/policy.h"
@@ -13,7 +13,7 @@ enum policy_trace_kind {
     POLICY_TRACE_CHECK, /* a rule or block */
     POLICY_TRACE_GROUP, /* all, any, not */
     POLICY_TRACE_LEAF,  /* one condition */
-    POLICY_TRACE_LIMIT, /* something to reserve */
+    POLICY_TRACE_LIMIT, /* a limit to reserve */
 };
 
 struct policy_trace_line {

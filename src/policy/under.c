@@ -4,7 +4,7 @@
 #include "policy/match.h"
 #include "wire/tape.h"
 
-/* The byte that %41 or %u0041 at `at` stands for, and how long that is; -1: neither. */
+/* The byte that %41 or %u0041 at `at` encodes, and its length; -1: neither. */
 static int encoded_byte(struct slice path, size_t at, size_t *ret_len) {
     size_t digits = at + 1 < path.len && (path.ptr[at + 1] | 0x20) == 'u' ? 4 : 2;
     size_t first = at + (digits == 4 ? 2 : 1);
@@ -21,8 +21,8 @@ static int encoded_byte(struct slice path, size_t at, size_t *ret_len) {
     return value > 0xff ? -1 : value;
 }
 
-/* Does the path contain steps for a server that decodes percent signs once or twice: an encoded dot, slash,
- * backslash, NUL or percent sign in either round, or bytes that are not UTF-8 (an overlong dot)? */
+/* Would a server that decodes percent signs once or twice find an encoded dot, slash, backslash, NUL or
+ * percent sign, or bytes that are not UTF-8 (an overlong dot)? */
 static bool has_encoded_step(struct slice path, struct arena *a) {
     for (int round = 0; round < 2 && slice_find(path, '%') >= 0; round++) {
         char *out = arena_alloc(a, path.len);

@@ -27,8 +27,7 @@ struct slice policy_value_text(const struct value *v, struct arena *a) {
     return slice_of(v->tape->src.ptr + n->start, n->len);
 }
 
-/* The decimal text of a number; empty for anything else. Facts are texts, and the agent does not write them.
- */
+/* The decimal text of a number; empty for anything else. Facts are texts that the agent cannot set. */
 static struct slice number_text(const struct value *v, struct arena *a) {
     switch (v->kind) {
     case VALUE_NUMBER:
@@ -54,7 +53,7 @@ static double to_double(struct slice text, struct arena *a) {
 
 static int sign_of(double x, double y) { return (x > y) - (x < y); }
 
-/* As a reader of doubles takes it: the shortest decimal that stands for the same double. */
+/* As a reader with doubles sees it: the shortest decimal of the same double. */
 static int order_rounded(struct slice text, const struct constant *c, struct arena *a) {
     double number = to_double(text, a);
     if (!isfinite(number))
@@ -74,7 +73,7 @@ static bool is_short_integer(const struct value *v) {
     return n->type == TAPE_NUMBER && n->flags & TAPE_INTEGER && n->len <= POLICY_NUMBER_SHORT;
 }
 
-/* Its syntax has been checked, and it is short. */
+/* Its syntax is already checked, and it is short. */
 static int64_t short_integer(const struct value *v) {
     const struct tape_node *n = tape_node(v->tape, v->node);
     const char *at = v->tape->src.ptr + n->start, *end = at + n->len;
@@ -87,7 +86,7 @@ static int64_t short_integer(const struct value *v) {
 
 bool policy_value_order(const struct value *v, const struct constant *c, struct arena *a,
                         struct policy_order *ret_order) {
-    if (v->kind == VALUE_NODE && c->is_short && is_short_integer(v)) { /* by far the most */
+    if (v->kind == VALUE_NODE && c->is_short && is_short_integer(v)) { /* the common case */
         ret_order->exact = ret_order->rounded = sign_of((double)short_integer(v), c->number);
         return true;
     }
@@ -176,7 +175,7 @@ static bool is_one_of(struct slice text, const char *const *words) {
 
 static bool is_number_type(enum tree_type type) { return type == TREE_INT || type == TREE_FLOAT; }
 
-/* Whether some reader takes a text for a number: any that begins like one, is blank, or goes beyond ASCII. */
+/* May some reader take the text for a number? Any that begins like one, is blank, or contains non-ASCII. */
 static bool may_be_number(struct slice text) {
     static const char *const words[] = {"inf", "infinity", "nan", NULL};
     text = slice_trim(text);
@@ -211,7 +210,7 @@ static enum truth text_equals(struct slice text, const struct constant *c, struc
     case TREE_INT:
     case TREE_FLOAT:
         return number_from_text(text, c, a);
-    case TREE_BOOL: /* "yes", "1" and "on" are true to some, and every text but "" to others */
+    case TREE_BOOL: /* some readers take "yes", "1" and "on" as true, others every text but "" */
         return c->number != 0 && slice_is(text, "true") ? TRUTH_YES : TRUTH_UNSURE;
     case TREE_NULL:
         if (slice_eq(text, c->text))
@@ -255,7 +254,7 @@ static enum truth bool_equals(bool truth, const struct constant *c) {
     return is_number_type(c->type) && c->number == truth ? TRUTH_UNSURE : TRUTH_NO;
 }
 
-/* Readers that have no null put a zero value in its place. */
+/* Readers without null use a zero value instead. */
 static enum truth null_equals(const struct constant *c) {
     static const char *const nulls[] = {"", "null", "none", "nil", NULL};
     switch (c->type) {
@@ -276,7 +275,7 @@ static enum truth null_equals(const struct constant *c) {
 
 static enum truth node_equals(const struct tape *t, uint32_t node, const struct constant *c, struct arena *a);
 
-/* An element or member: as JSON, where "5" is not 5, but a server may make it so. */
+/* An element or member, compared as JSON, where "5" is not 5; a server may still convert it. */
 static enum truth part_equals(const struct tape *t, uint32_t node, const struct tree *want, struct arena *a) {
     static const enum tree_type same[] = {
         [TAPE_NULL] = TREE_NULL,  [TAPE_FALSE] = TREE_BOOL,    [TAPE_TRUE] = TREE_BOOL,
@@ -333,7 +332,7 @@ static enum truth node_equals(const struct tape *t, uint32_t node, const struct 
         return number_equals(&v, c, a);
     case TAPE_STRING:
         return text_equals(policy_value_text(&v, a), c, a);
-    case TAPE_ARRAY: /* [x] is x to some readers, and true to others */
+    case TAPE_ARRAY: /* some readers take [x] as x, others as true */
         if (c->type == TREE_LIST)
             return list_equals(t, node, c->tree, a);
         return c->type == TREE_MAP || c->type == TREE_NULL ? TRUTH_NO : TRUTH_UNSURE;
@@ -397,7 +396,8 @@ static int member_cmp(const void *x, const void *y) {
     return slice_cmp((*(const struct tree *const *)x)->key, (*(const struct tree *const *)y)->key);
 }
 
-/* The document's depth (TREE_DEPTH_MAX) bounds the recursion; the policy is the owner's, not the agent's. */
+/* The document's depth (TREE_DEPTH_MAX) bounds the recursion; the policy comes from the owner, not from
+ * the agent. */
 static void print_tree(const struct tree *t, struct buf *out, struct arena *a) {
     switch (t->type) {
     case TREE_NULL:
@@ -438,8 +438,7 @@ static void print_tree(const struct tree *t, struct buf *out, struct arena *a) {
     buf_put_char(out, ']');
 }
 
-/* Hexadecimal and 1_000 of YAML are integers; a float that is not written in decimals is taken as a double.
- */
+/* YAML's hexadecimal and 1_000 are integers; a float that is not written in decimals is read as a double. */
 static struct slice number_digits(const struct tree *t, struct arena *a) {
     if (t->type == TREE_INT)
         return arena_printf(a, "%lld", (long long)t->integer);

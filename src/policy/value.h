@@ -1,4 +1,4 @@
-/* Values as the operators see them: an argument on the tape, a fact, a number. Private to the policy room. */
+/* Values for the operators: an argument on the tape, a fact, a number. Private to the policy room. */
 #pragma once
 
 #include "policy/program.h"
@@ -13,7 +13,7 @@ struct value {
     double number;
 };
 
-/* UNSURE: servers that coerce or read loosely may answer either way. */
+/* UNSURE: servers that coerce or parse loosely may give either result. */
 enum truth { TRUTH_NO, TRUTH_YES, TRUTH_UNSURE, TRUTH_FAULT };
 static inline enum truth truth_of(bool b) { return b ? TRUTH_YES : TRUTH_NO; }
 
@@ -21,7 +21,7 @@ bool policy_value_is_null(const struct value *v);
 bool policy_value_is_text(const struct value *v);
 /* Decoded string; only for value_is_text. */
 struct slice policy_value_text(const struct value *v, struct arena *a);
-/* How a number stands to a constant: below, at or above zero, as it is written and as a double holds it. A
+/* Compares a number with a constant: below, at or above zero, by its decimal text and by its double. A
  * server may read either. */
 struct policy_order {
     int exact, rounded;
@@ -32,7 +32,7 @@ bool policy_value_order(const struct value *v, const struct constant *c, struct 
 bool policy_value_is_integer(const struct value *v);
 /* As eq compares scalars of different types: Go's %v, except that numbers are plain decimals. */
 struct slice policy_value_print(const struct value *v, struct arena *a);
-/* Equal, different, or (UNSURE) of types that a server may turn into each other. */
+/* Equal, different, or (UNSURE) of types that a server may convert into each other. */
 enum truth policy_value_equals(const struct value *v, const struct constant *c, struct arena *a);
 /* A text that some servers parse where they expect a list or an object: it begins with a bracket. */
 bool policy_value_may_be_json(struct slice text);

@@ -29,13 +29,13 @@ uint64_t policy_window_from(struct slice name) {
 
 /* ---- meters ---- */
 
-/* One slot more than the window is long: the oldest one still counts while its youngest call is inside. */
+/* One slot more than the window's length: the oldest slot still counts while its newest call is inside. */
 static uint64_t slot_ms(const struct policy_limit *limit) {
     uint64_t ms = (limit->window_ms + POLICY_METER_SLOTS - 2) / (POLICY_METER_SLOTS - 1);
     return ms ? ms : 1;
 }
 
-/* A slot counts until its youngest possible call has left the window, so the sum can only be too high. */
+/* A slot counts until its newest possible call has left the window, so the sum can only be too high. */
 static int64_t sliding_read(const struct policy_meter *m, const struct policy_limit *limit, uint64_t now_ms) {
     uint64_t slot = slot_ms(limit);
     uint64_t newest = m->start_ms / slot, now = now_ms / slot;
@@ -60,7 +60,7 @@ static void sliding_advance(struct policy_meter *m, const struct policy_limit *l
     m->start_ms = now * slot;
 }
 
-/* What the refill has given back by now is taken off what was used. */
+/* Subtracts what has been refilled by now. */
 static int64_t bucket_read(const struct policy_meter *m, const struct policy_limit *limit, uint64_t now_ms) {
     if (now_ms <= m->start_ms || !limit->window_ms)
         return m->value;
@@ -71,7 +71,7 @@ static int64_t bucket_read(const struct policy_meter *m, const struct policy_lim
 int64_t policy_meter_read(const struct policy_meter *m, const struct policy_limit *limit, uint64_t now_ms) {
     switch (limit->kind) {
     case POLICY_FIXED:
-        /* A clock that stepped back must not hand out the budget again: a later window still counts. */
+        /* If the clock steps back, a later window still counts: the budget is not handed out again. */
         return m->start_ms >= policy_window_start(now_ms, limit->window_ms) ? m->value : 0;
     case POLICY_SLIDING:
         return sliding_read(m, limit, now_ms);
@@ -241,7 +241,7 @@ bool policy_amount_parse(struct slice text, int64_t *ret_micro) {
     struct decimal d;
     if (!decimal_read(text, &d))
         return false;
-    /* Digits up to the sixth behind the point are kept; any left over that are not zero round up. */
+    /* Keeps six digits after the point; rounds up if a dropped digit is not zero. */
     long keep = d.whole + 6;
     int64_t value = 0;
     bool more = false;
@@ -261,7 +261,7 @@ bool policy_amount_parse(struct slice text, int64_t *ret_micro) {
     return true;
 }
 
-/* Digits and a unit off the front. */
+/* Reads digits and a unit. */
 static bool take_duration(struct slice *text, uint64_t *ret_ms) {
     static const struct {
         struct slice name;

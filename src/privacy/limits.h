@@ -8,8 +8,8 @@
 #define PRIVACY_SUMMARY_MAX 2048      /* bytes of the sentence that counts the finds of a call */
 #define RESTORE_UNKNOWN_MAX                                                                                  \
     1000                   /* unknown tokens of one identity in a minute; then calls with one are denied */
-#define RESTORE_BRAKES 256 /* identities are counted in so many places */
-#define RESTORE_TOKENS_SHOWN 8       /* tokens of one call that approvers and records are told about */
+#define RESTORE_BRAKES 256 /* slots in which identities are counted */
+#define RESTORE_TOKENS_SHOWN 8       /* tokens of one call that are described to approvers and in records */
 #define RESTORE_TEXT_MAX 1024        /* bytes of that text */
 #define VAULTS_MAX 10000             /* concurrent scopes */
 #define VAULT_PENDING_MAX (4u << 20) /* bytes of token names that wait for the store */

@@ -126,7 +126,7 @@ void privacy_count(struct privacy *pii, const struct filter_report *report) {
     pii->counts.unknown += report->unknown;
 }
 
-/* Is this kind looked for anywhere behind this gate? */
+/* Does any rule of this gate detect this kind? */
 static bool looked_for(const struct core *core, unsigned kind) {
     const struct privacy *pii = core->privacy;
     const unsigned slot = kind < PII_BUILTIN ? kind : FILTER_MODE_CUSTOM;

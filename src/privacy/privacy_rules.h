@@ -1,4 +1,4 @@
-/* The rules file: what happens to which kind where, and which values go back to whom. */
+/* The rules file: how each kind is treated where, and which values are restored for which tools. */
 #pragma once
 
 #include "base/arena.h"
@@ -18,9 +18,9 @@ struct pii_mode_rule {
     enum filter_mode mode;
 };
 
-/* What happens to personal data and secrets that stand in plain text in what a client sends. */
+/* The treatment of plain personal data and secrets in what a client sends. */
 enum pii_arguments {
-    PII_ARGUMENTS_AUTO, /* as the mode of results suggests */
+    PII_ARGUMENTS_AUTO, /* derived from the mode of results */
     PII_ARGUMENTS_OFF,
     PII_ARGUMENTS_REPORT,
     PII_ARGUMENTS_BLOCK,
@@ -35,7 +35,7 @@ struct pii_argument_rule {
 struct pii_restore_rule {
     struct pii_place place;
     uint64_t kinds;
-    const struct slice *from; /* servers whose secrets the place may have */
+    const struct slice *from; /* servers whose secrets may be sent there */
     size_t from_count;
 };
 

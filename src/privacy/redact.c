@@ -180,7 +180,7 @@ static enum filter_result redact_rewritten(struct call *c, struct splice *text,
     return redact_response(c, c->answer, report);
 }
 
-/* A list stays as it is; but what the server wrote there may go back to it. */
+/* A list is not redacted; but the server's own values in it may be sent back to it. */
 static void remember_list(struct call *c) {
     const uint64_t judged = privacy_judged(c->session, c->server);
     struct vault *v = judged ? privacy_vault(c->session) : NULL;

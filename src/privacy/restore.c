@@ -53,8 +53,8 @@ static void describe_tokens(struct call *c, const struct filter_edits *edits) {
     c->stands_for = arena_dup(&c->arena, buf_slice(&out));
 }
 
-/* From here on the call's request has the values: its arguments are read again, and so are the headers that
- * mirror them. The message with the tokens is kept for readers who must not see values. */
+/* Replaces the call's request by one with values: its arguments and the headers that mirror them are read
+ * again. The message with the tokens is kept for readers who must not see values. */
 static enum call_next rewrite(struct call *c, const struct filter_edits *edits) {
     struct splice text;
     splice_init(&text, c->request->bytes, &c->arena);
@@ -67,7 +67,7 @@ static enum call_next rewrite(struct call *c, const struct filter_edits *edits) 
     return CALL_NEXT;
 }
 
-/* Of a call whose plain values are counted only, the log says what it held. */
+/* If the plain values of a call are only counted, the log gets their kinds. */
 static void note_plain(struct call *c, const struct filter_report *report) {
     const struct privacy *pii = c->session->core->privacy;
     cleanup_buf struct buf out;
@@ -80,8 +80,8 @@ static void note_plain(struct call *c, const struct filter_report *report) {
         call_add_finding(c, arena_dup(&c->arena, buf_slice(&out)));
 }
 
-/* Tokens have a meaning in arguments of tools. Code works with tokens: they are restored in the calls that it
- * makes. As long as no token was issued there is nothing to do. */
+/* Only tokens in arguments of tools are restored. Code works with tokens, which are restored in the calls
+ * that it makes. If no token was issued there is nothing to do. */
 static bool turns_back(const struct call *c) {
     const struct session *s = c->session;
     return c->kind == CALL_TOOLS_CALL && c->args &&
@@ -112,7 +112,7 @@ static enum call_next refuse_guess(struct call *c) {
 
 enum call_next restore_step(struct call *c) {
     struct session *s = c->session;
-    call_set_policy(c, server_policy(s, c->server)); /* a refusal is on record with it */
+    call_set_policy(c, server_policy(s, c->server)); /* the record of a refusal contains it */
     if (!s->core->privacy || !c->server)
         return CALL_NEXT;
     struct filter_rules plain = {0};
@@ -138,7 +138,7 @@ enum call_next restore_step(struct call *c) {
     if (vault_fetches(v, c))
         return CALL_WAIT;
     note_plain(c, report);
-    report->found = 0; /* of what servers said */
+    report->found = 0; /* values that servers returned */
     privacy_count(s->core->privacy, report);
     c->restored_kinds = report->restored_kinds;
     if (back == FILTER_FAILED)

@@ -36,7 +36,7 @@ bool sent_check(struct call *c, struct filter_scope *scope, const struct filter_
     return true;
 }
 
-/* The innermost node in which the value stands; for a key its object. */
+/* The innermost node that contains the value; for a key its object. */
 static uint32_t node_at(const struct tape *t, uint32_t root, const struct filter_place *place) {
     uint32_t found = root;
     for (uint32_t i = root + 1; i < tape_node(t, root)->next && tape_node(t, i)->start <= place->start; i++)
@@ -75,7 +75,7 @@ static uint64_t kinds_of(const struct pii_engine *e, const struct slice *kinds, 
     return bits;
 }
 
-/* Custom kinds share a bit: only those that are named count. */
+/* Custom kinds share a bit: only the named ones count. */
 static uint64_t count_of(const struct pii_engine *e, const struct filter_report *r, const struct slice *kinds,
                          size_t count) {
     uint64_t sum = count ? 0 : (uint64_t)r->found + r->refused_total;

@@ -1,12 +1,12 @@
-/* Scopes of tokens. Each has a key of its own, so that its tokens mean nothing elsewhere, and a vault in
- * memory. The scopes of grants and of the organisation are kept in the store too, each value sealed by
- * itself; what another process put there is read when it is needed.
+/* Scopes of tokens. Each has its own key, so that its tokens are invalid elsewhere, and a vault in memory.
+ * The scopes of grants and of the organisation are kept in the store too, each value sealed by itself;
+ * entries of other processes are read when they are needed.
  *
  *   put ─▶ memory ─▶ names of what is new ─▶ flush: seal ─▶ thread ─▶ state/vault
  *   get ─▶ memory, else state/vault ─▶ open ─▶ memory
  *
- * A store in PostgreSQL is read by the thread only: what is not in memory is noted, and the call waits while
- * it is fetched. */
+ * A store in PostgreSQL is read by the thread only: a value that is not in memory is fetched there while the
+ * call waits. */
 #include "privacy/vault.h"
 
 #include "base/check.h"
@@ -38,11 +38,11 @@ struct vault {
     struct filter_memory *memory;
     struct filter_scope *scope;
     struct buf pending; /* names of entries for the store, each behind its length */
-    struct buf missing; /* names that were looked for and are not in memory, in the same way */
+    struct buf missing; /* names that were not found in memory, in the same form */
     uint64_t sweep_ms;  /* when to check for expired values */
 };
 
-/* A key for one purpose and one scope, made from the home's own. */
+/* Derives the key of one purpose and one scope from the home's key. */
 static void derive(const struct vaults *all, const char *purpose, struct slice scope, uint8_t out[32]) {
     const struct slice parts[] = {slice_str(purpose), SLICE("\n"), scope};
     sha_hmac_once(slice_of((const char *)all->key, 32), parts, ARRAY_LEN(parts), out);
@@ -70,7 +70,7 @@ static struct slice next_name(struct slice *names) {
     return id;
 }
 
-/* What the store has under this name goes to memory. */
+/* Loads the store's entries of this name into memory. */
 static bool take_in(struct vault *v, struct slice id, struct arena *a, struct filter_entry *ret_entry) {
     struct slice sealed, inner;
     const struct filter_vault memory = filter_memory_vault(v->memory);
@@ -120,7 +120,7 @@ static unsigned vault_prefix(void *ctx, struct slice prefix, struct arena *a,
     const struct filter_vault memory = filter_memory_vault(v->memory);
     const unsigned here = memory.ops->prefix(memory.ctx, prefix, a, ret_entry);
     struct slice id, sealed, inner;
-    if (v->kept && v->all->remote) /* another gate may have a second one that starts so */
+    if (v->kept && v->all->remote) /* another gate may have a second entry with this prefix */
         return 0;
     if (here > 1 || !v->kept)
         return here == 1 && is_over(v, ret_entry) ? 0 : here;
@@ -217,7 +217,7 @@ struct filter_scope *vault_scope(struct vault *v) {
     return v->scope;
 }
 
-/* Encrypted entries for the store; without any, expired ones are deleted there. */
+/* Encrypted entries for the store; without any, only deletes expired ones there. */
 struct put_one {
     struct slice id, sealed;
     uint64_t expires_ms;
@@ -234,8 +234,8 @@ struct put_work {
     struct err err;
 };
 
-/* Two gates may assign one short token to two values before they know of each other: then it must not be
- * issued, because the other gate would restore the other value. */
+/* Two gates may assign one short token to two values before they know of each other. Such a token must not
+ * be issued, because the other gate would restore another value. */
 static int check_clash(struct put_work *w, struct state_vault *store, const struct put_one *one) {
     struct slice there, id;
     struct filter_entry theirs, ours;
@@ -280,10 +280,10 @@ static void run_put(struct io_work *work) {
 
 struct vault_fetch {
     struct io_work work;
-    struct call *call; /* NULL: it has ended */
+    struct call *call; /* NULL: the call has ended */
     struct vault *vault;
     struct arena arena;
-    struct put_one *items; /* `sealed` is what was found */
+    struct put_one *items; /* `sealed` was found in the store */
     size_t count;
     struct err err;
 };
@@ -376,7 +376,7 @@ void vault_leave(struct call *c) {
 
 static void on_put(struct io_work *work) {
     struct put_work *w = container_of(work, struct put_work, work);
-    /* the tokens work as long as the gate runs; after that they are unknown ones */
+    /* the tokens work until the gate ends; after that they are unknown */
     if (w->err.text[0])
         log_warn("the values behind new tokens could not be stored: %s", w->err.text);
     struct vaults *all = w->all;

@@ -66,7 +66,7 @@ static struct slice method_label(const struct call *c) {
     return SLICE("(other)");
 }
 
-/* A name that the server is known not to have would let clients make cells at will. */
+/* Names that the server does not have are not counted separately: clients could create cells at will. */
 static struct slice tool_label(const struct call *c) {
     if (c->kind != CALL_TOOLS_CALL)
         return (struct slice){0};

@@ -1,5 +1,5 @@
-/* Numbers about calls: counted once, where a call's end is recorded, into plain cells; reading them is the
- * reader's expense. Names come from agents, so there are only so many cells: what finds none is counted
+/* Metrics of calls: counted once, when the end of a call is recorded, in plain cells; readers do the rest
+ * of the work. Names come from agents, so the number of cells is limited; calls without a cell are counted
  * together. */
 #pragma once
 
@@ -20,7 +20,7 @@ extern const uint32_t metrics_bucket_us[METRICS_BUCKETS];
 struct metrics_cell {
     struct slice server, method, tool; /* in the arena; tool empty for other methods */
     uint64_t verdicts[METRICS_VERDICTS];
-    uint64_t shadows[METRICS_VERDICTS]; /* verdicts of rules in shadow mode; each call once a verdict */
+    uint64_t shadows[METRICS_VERDICTS]; /* shadow verdicts; each call counts once per verdict */
     uint64_t outcomes[METRICS_OUTCOMES];
     uint64_t latency[METRICS_BUCKETS + 1]; /* of calls that reached a server */
     uint64_t latency_us;                   /* their sum */
@@ -33,12 +33,12 @@ struct metrics {
     struct map cells; /* by server, method and tool */
     struct metrics_cell *first, *last;
     size_t count;
-    struct metrics_cell rest; /* of those without a cell */
+    struct metrics_cell rest; /* calls without a cell of their own */
     uint64_t classes[METRICS_CLASSES]
                     [METRICS_VERDICTS]; /* calls of tools by their risk class; 0: not known */
 };
 
 struct metrics *metrics_new(void);
 void metrics_free(struct metrics *m);
-/* The call is over; `outcome` as the log calls it. */
+/* The call is over; `outcome` is the log's name for it. */
 void metrics_count(struct metrics *m, const struct call *c, const char *outcome, uint64_t latency_us);

@@ -1,4 +1,4 @@
-/* NOTE and RECORD: what the audit log gets to know of a call. */
+/* NOTE and RECORD: the audit records of a call. */
 #include "record/record.h"
 
 #include "base/clock.h"
@@ -121,7 +121,7 @@ static enum audit_result record_decision(struct call *c, struct audit_wait *wait
 static const char *outcome_of(const struct call *c) {
     if (c->outcome)
         return c->outcome;
-    if (c->denied) /* of those that wait for a person, the verdict is the policy's still */
+    if (c->denied) /* for calls that wait for a person, the verdict is still the policy's */
         return c->verdict.outcome == POLICY_APPROVE ? "approval" : "denied";
     if (!c->request->rpc.id)
         return "ok";
@@ -134,7 +134,7 @@ static const char *outcome_of(const struct call *c) {
     return flag && tape_is(&c->response->tape, flag, TAPE_TRUE) ? "tool_error" : "ok";
 }
 
-/* What detectors found in the result: counts and names, never values. */
+/* Finds of detectors in the result: counts and names, never values. */
 static struct slice outcome_text(struct call *c) {
     if (!c->pii)
         return c->findings;
@@ -172,7 +172,7 @@ static void on_log_room(struct io_timer *timer) {
         call_resume(container_of(n, struct call, wait));
 }
 
-/* A log that is behind slows the gate down before it stops it. */
+/* A log that falls behind slows the gate down before calls are refused. */
 static bool wait_for_log(struct call *c) {
     struct session *s = c->session;
     struct recorder *recorder = s->core->recorder;
@@ -268,7 +268,7 @@ void record_refusal(struct core *core, const struct refusal *r) {
 }
 
 static void record_refused_call(struct call *c) {
-    if (!c->fault.len) /* the gate answered by itself */
+    if (!c->fault.len) /* the gate answered itself */
         return;
     record_refusal(c->session->core, &(struct refusal){.kind = REFUSAL_REFUSED,
                                                        .who = c->session->principal,
@@ -295,7 +295,7 @@ enum call_next record_step_outcome(struct call *c) {
     span_end(c, outcome);
     if (!core->audit)
         return CALL_NEXT;
-    /* A refusal stands whether or not the log has room for it, but not in silence. */
+    /* A refusal is enforced even if the log has no room for it, but then a line is logged. */
     if (!c->recording && record_decision(c, NULL) != AUDIT_OK)
         log_about(LOG_ERROR, record_about(c, about), RECORD_ABOUT,
                   "not in the audit log: %.*s %.*s was refused", SLICE_FMT(c->method), SLICE_FMT(c->name));

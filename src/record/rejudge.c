@@ -72,7 +72,7 @@ static void replay_note(struct rejudge *r, enum change_kind kind, const struct a
         c->count++;
 }
 
-/* The rule whose conditions looked at arguments, when some did. */
+/* The rule whose conditions read arguments, if any did. */
 static bool replay_needs_args(const struct policy_trace *trace, struct slice *ret_rule) {
     struct slice rule = {0};
     for (size_t i = 0; i < trace->count; i++) {
@@ -98,7 +98,7 @@ static void replay_compare(struct rejudge *r, const struct audit_entry *e, const
     case POLICY_DENY:
         replay_note(r, CHANGE_DENIED, e, v->rule);
         break;
-    case POLICY_ALLOW: /* by the absence of the rule that denied */
+    case POLICY_ALLOW: /* because the rule that denied no longer exists */
         replay_note(r, CHANGE_ALLOWED, e, e->record->text[AUDIT_RULE]);
         break;
     case POLICY_APPROVE:
@@ -107,15 +107,15 @@ static void replay_compare(struct rejudge *r, const struct audit_entry *e, const
     }
 }
 
-/* What only servers ask. */
+/* Methods that only servers call. */
 static enum policy_direction direction_of(struct slice method) {
     bool asks = slice_starts(method, SLICE("sampling/")) || slice_starts(method, SLICE("elicitation/")) ||
                 slice_starts(method, SLICE("roots/"));
     return asks ? POLICY_TO_CLIENT : POLICY_TO_SERVER;
 }
 
-/* False for calls that were refused before or regardless of the policy: by pins, by a poisoned definition, by
- * the grant. */
+/* False for calls that were refused before the policy or independently of it: by pins, by a poisoned
+ * definition, by the grant. */
 static bool judged_by_policy(const struct audit_record *r) {
     struct slice reason = r->text[AUDIT_REASON];
     return r->text[AUDIT_POLICY_HASH].len && !slice_is(reason, policy_reason_name(POLICY_BY_PIN)) &&
@@ -134,7 +134,7 @@ static void replay_decide(struct rejudge *r, const struct audit_entry *e, const 
         .server = rec->text[AUDIT_SERVER],
         .tool = rec->text[AUDIT_TOOL],
         .tape = args,
-        .args = args ? 1 : 0, /* the array around them is ours */
+        .args = args ? 1 : 0, /* the surrounding array is ours */
         .grant = rec->text[AUDIT_GRANT],
         .identity = rec->text[AUDIT_IDENTITY],
         .session = rec->text[AUDIT_SESSION],

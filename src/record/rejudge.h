@@ -1,5 +1,5 @@
-/* Another policy over the recorded calls: what would change. Calls are judged in the order they came, with
- * their own times, and counters start empty. */
+/* Evaluates another policy over the recorded calls and reports what would change. Calls are judged in
+ * their original order, with their own times; counters start empty. */
 #pragma once
 
 #include "base/buf.h"
@@ -9,15 +9,15 @@ struct emit;
 struct policy;
 struct rejudge;
 
-/* Which of the recorded calls. */
+/* Which recorded calls are used. */
 struct rejudge_scope {
     uint64_t since_us, until_us; /* 0: no bound */
-    struct slice server, grant;  /* as audit_filter matches them; empty: any */
+    struct slice server, grant;  /* matched as by audit_filter; empty: any */
 };
 
-/* For a thread that may wait. */
+/* Blocks: not for the loop's thread. */
 int rejudge_log(const char *home, const struct policy *policy, const struct rejudge_scope *scope,
                 struct rejudge **ret_replay, struct err *err);
 void rejudge_free(struct rejudge *r); /* NULL is fine */
 void rejudge_json(const struct rejudge *r, struct emit *e);
-void rejudge_text(struct rejudge *r, struct buf *out); /* for people */
+void rejudge_text(struct rejudge *r, struct buf *out); /* as text */

@@ -21,7 +21,7 @@
 struct call_span {
     char trace[TRACE_ID];
     char span[SPAN_ID];
-    char parent[SPAN_ID]; /* all NUL: none */
+    char parent[SPAN_ID]; /* all zero: none */
     char flags[2];
     uint64_t start_us; /* wall clock */
 };
@@ -121,7 +121,7 @@ void span_forward(struct call *c, struct splice *text) {
         return;
     uint32_t node = parent_node(c);
     uint32_t meta = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "_meta") : 0;
-    /* A message that cannot take it goes without. */
+    /* If the message has no place for it, it is sent without. */
     if (node)
         splice_value(text, &m->tape, node, parent);
     else if (meta && tape_is(&m->tape, meta, TAPE_OBJECT))
@@ -197,7 +197,7 @@ static void decode_percent(struct slice from, char to[SPAN_TEXT_MAX]) {
     to[n] = '\0';
 }
 
-/* Pairs that are none are passed over, and those that could end a header line. */
+/* Invalid pairs are skipped, and so are pairs that could end a header line. */
 static bool pairs_next(struct pairs *p) {
     while (p->rest.len) {
         struct slice pair, name;
@@ -233,7 +233,7 @@ static void put_nanos(struct emit *e, const char *key, uint64_t us) {
     emit_cstr(e, text);
 }
 
-/* What the semantic conventions of OpenTelemetry for MCP call the thing that a method is about. */
+/* The attribute for the subject of a method, by OpenTelemetry's semantic conventions for MCP. */
 static const char *target_name(const char *method) {
     static const char *const names[][2] = {{"tools/", "gen_ai.tool.name"},
                                            {"prompts/", "gen_ai.prompt.name"},
@@ -313,7 +313,7 @@ static void drop_first(struct span_exporter *st, size_t n) {
     memmove(st->spans, st->spans + n, st->count * sizeof(*st->spans));
 }
 
-/* One try: spans that a collector does not take are worth less than the memory they would need. */
+/* Sent once: spans that a collector refuses are not worth keeping in memory. */
 static void on_sent(void *owner, const struct up_fetch_answer *answer) {
     struct span_exporter *st = owner;
     st->fetch = NULL;

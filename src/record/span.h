@@ -24,9 +24,9 @@ bool span_exporter_health(const struct core *core, struct span_exporter_health *
 
 /* Once the params are known. Costs nothing while nothing is traced. */
 void span_begin(struct call *c);
-/* Our span as the server's parent: a JSON string, empty while nothing is traced. */
+/* Our span as the parent of the server's: a JSON string, empty when nothing is traced. */
 struct slice span_context(struct call *c);
 /* Puts it into the message. */
 void span_forward(struct call *c, struct splice *text);
-/* It is over; `outcome` as the log calls it. */
+/* The call is over; `outcome` is the log's name for it. */
 void span_end(struct call *c, const char *outcome);
