@@ -1,9 +1,9 @@
 #include "approval/approve.h"
 
 #include "approval/limits.h"
+#include "approval/prompt.h"
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/glyph.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/sha.h"
@@ -63,32 +63,17 @@ struct call_approval {
         digest;   /* digest of the call; the approval that was found may be bound to a continuation of it */
     bool waiting; /* in the list */
     bool late;    /* it has expired */
-    bool unanswered;       /* the client was asked and gave no decision */
-    bool must_ask;         /* ask the client in the next turn */
-    uint64_t ask;          /* id of our question at the client; 0: none */
-    struct slice question; /* its params */
-    uint64_t told;         /* progress notifications so far */
-    uint64_t tell_ms;      /* when the next one is due */
+    bool unanswered;          /* the client was asked and gave no decision */
+    bool must_ask;            /* ask the client in the next turn */
+    uint64_t ask;             /* id of our question at the client; 0: none */
+    struct slice question;    /* its params */
+    uint64_t progress_count;  /* progress notifications so far */
+    uint64_t progress_due_ms; /* when the next one is due */
 };
 
 /* ---- how a person is reached ---- */
 
 enum way { WAY_RETRY, WAY_HOLD, WAY_ASK, WAY_INPUT, WAY_NONE };
-
-/* `elicitation` of the client's capabilities: {} and {"form":…} can show a form. */
-static bool can_show_form(const struct tape *t, uint32_t capabilities) {
-    uint32_t e = capabilities ? tape_get_str(t, capabilities, "elicitation") : 0;
-    if (!e || !tape_is(t, e, TAPE_OBJECT))
-        return false;
-    return tape_node(t, e)->count == 0 || tape_get_str(t, e, "form");
-}
-
-static bool legacy_client_asks(const struct session *s) {
-    cleanup_tape struct tape t;
-    tape_init(&t);
-    return s->init_params.len && tape_parse(&t, text_slice(s->init_params), NULL) == TAPE_OK &&
-           can_show_form(&t, tape_get_str(&t, 0, "capabilities"));
-}
 
 static bool takes_input(const struct call *c) {
     return c->kind == CALL_TOOLS_CALL || slice_is(c->method, "prompts/get") ||
@@ -97,7 +82,6 @@ static bool takes_input(const struct call *c) {
 
 static enum way choose_way(const struct call *c) {
     const struct approvals *ap = c->session->core->approvals;
-    const struct msg *m = c->request;
     if (ap->settings.mode == APPROVE_HOLD)
         return WAY_HOLD;
     /* If the policy names approvers, the user of the client is not known to be one. */
@@ -105,31 +89,14 @@ static enum way choose_way(const struct call *c) {
         return WAY_RETRY;
     bool person = ap->settings.persons || c->session->principal->roles & PRINCIPAL_PERSON;
     bool may = person && !(c->approval && c->approval->unanswered);
-    if (may && c->modern && takes_input(c) &&
-        can_show_form(&m->tape, tape_path(&m->tape, m->rpc.params, "_meta",
-                                          "io.modelcontextprotocol/clientCapabilities", NULL)))
+    if (may && c->modern && takes_input(c) && approve_prompt_supported(c))
         return WAY_INPUT;
-    if (may && !c->modern && c->sink && legacy_client_asks(c->session))
+    if (may && !c->modern && c->sink && approve_prompt_supported(c))
         return WAY_ASK;
     return ap->settings.mode == APPROVE_ELICIT ? WAY_NONE : WAY_RETRY;
 }
 
 /* ---- the call as the store knows it ---- */
-
-static struct slice approvers_json(struct call *c) {
-    struct buf out;
-    buf_init(&out, STATE_APPROVAL_TEXT_MAX);
-    struct emit e;
-    emit_init(&e, &out);
-    emit_array(&e);
-    for (size_t i = 0; i < c->verdict.approver_count; i++)
-        emit_str(&e, c->verdict.approvers[i]);
-    emit_array_end(&e);
-    /* Fails closed: a list that does not fit names no approver. */
-    struct slice json = out.full ? SLICE("[\"\"]") : arena_dup(&c->arena, buf_slice(&out));
-    buf_free(&out);
-    return json;
-}
 
 /* The policy's reason, and the descriptions of tokens in the arguments. */
 static struct slice request_text(struct call *c) {
@@ -156,7 +123,7 @@ static struct state_approval describe(struct call *c) {
         .rule = c->verdict.rule,
         .policy = policy_name(c->policy),
         .text = request_text(c),
-        .approvers = approvers_json(c),
+        .approvers = approve_prompt_approvers(&c->verdict, &c->arena),
         .created_ms = now,
         .expires_ms = now + (lasts < STATE_APPROVAL_TIMEOUT_MAX_MS ? lasts : STATE_APPROVAL_TIMEOUT_MAX_MS),
     };
@@ -167,7 +134,7 @@ static struct state_approval describe(struct call *c) {
 }
 
 /* The definition is part of the approval: it must be known. False: the call waits for it. */
-static bool know_definition(struct call *c) {
+static bool load_definition(struct call *c) {
     if (c->kind != CALL_TOOLS_CALL || c->fingerprint.len || !c->server)
         return true;
     struct channel *ch = channel_for(c->session, c->server, c);
@@ -181,39 +148,12 @@ static bool know_definition(struct call *c) {
 
 /* ---- texts for the agent ---- */
 
-/* A text for the agent to pass on. It names no command: an agent must not be able to approve by running
- * it. */
-static struct slice instructions(struct call *c) {
-    const char *console = c->session->core->console;
-    struct slice id = c->approval->found.id;
-    struct slice where = console ? arena_printf(&c->arena, " at %s/approvals/%.*s", console, SLICE_FMT(id))
-                                 : (struct slice){0};
-    return arena_printf(&c->arena,
-                        "A person has to approve this call. Tell your operator that request %.*s waits for "
-                        "approval%.*s, then make the same call again with the same arguments.",
-                        SLICE_FMT(id), SLICE_FMT(where));
-}
-
 /* -32003 with all data that a retry needs. */
-static enum call_next tell_pending(struct call *c) {
+static enum call_next refuse_pending(struct call *c) {
     const struct state_approval *r = &c->approval->found;
-    char until[CLOCK_TEXT_MAX];
-    clock_text(r->expires_ms, until);
-    struct buf out;
-    buf_init(&out, MSG_BYTES_MAX);
-    struct emit e;
-    emit_init(&e, &out);
-    emit_object(&e);
-    emit_key(&e, "approval_id");
-    emit_str(&e, r->id);
-    emit_key(&e, "expires_at");
-    emit_cstr(&e, until);
-    emit_key(&e, "human_instructions");
-    emit_str(&e, instructions(c));
-    emit_object_end(&e);
     struct slice text = policy_verdict_text(c->policy, &c->verdict, &c->arena);
-    answer_error_data(c, RPC_APPROVAL_REQUIRED, text.ptr, buf_slice(&out));
-    buf_free(&out);
+    struct slice data = approve_prompt_pending(r, c->session->core->console, &c->arena);
+    answer_error_data(c, RPC_APPROVAL_REQUIRED, text.ptr, data);
     call_set_denied(c, true);
     return CALL_FAIL;
 }
@@ -221,39 +161,6 @@ static enum call_next tell_pending(struct call *c) {
 static enum call_next refuse(struct call *c, struct slice text) {
     call_deny_as(c, POLICY_BY_APPROVAL, c->verdict.rule, text);
     return answer_deny(c);
-}
-
-/* The question for the person at the client: the arguments decoded, without JSON escapes. */
-static struct slice question(struct call *c) {
-    const struct state_approval *r = &c->approval->found;
-    return arena_printf(&c->arena, "%.*s\n\n%.*s wants to call %.*s of server %.*s with %.*s",
-                        SLICE_FMT(glyph_printable(r->text, APPROVE_TEXT_MAX, &c->arena)),
-                        SLICE_FMT(glyph_printable(r->call.identity, APPROVE_TEXT_MAX, &c->arena)),
-                        SLICE_FMT(glyph_printable(r->call.tool, APPROVE_TEXT_MAX, &c->arena)),
-                        SLICE_FMT(glyph_printable(r->call.server, APPROVE_TEXT_MAX, &c->arena)),
-                        SLICE_FMT(glyph_printable(r->args, APPROVE_TEXT_MAX, &c->arena)));
-}
-
-/* The params of elicitation/create. No choice is preselected: accepting without a choice approves nothing. */
-static struct slice question_params(struct call *c) {
-    struct buf out;
-    buf_init(&out, APPROVE_QUESTION_MAX);
-    struct emit e;
-    emit_init(&e, &out);
-    emit_object(&e);
-    if (c->modern) {
-        emit_key(&e, "mode");
-        emit_cstr(&e, "form");
-    }
-    emit_key(&e, "message");
-    emit_str(&e, question(c));
-    emit_key(&e, "requestedSchema");
-    emit_raw(&e, SLICE("{\"type\":\"object\",\"properties\":{\"decision\":{\"type\":\"string\",\"title\":"
-                       "\"Decision\",\"enum\":[\"approve\",\"deny\"]}},\"required\":[\"decision\"]}"));
-    emit_object_end(&e);
-    struct slice json = out.full ? (struct slice){0} : arena_dup(&c->arena, buf_slice(&out));
-    buf_free(&out);
-    return json;
 }
 
 /* ---- the store, on its thread ---- */
@@ -302,17 +209,17 @@ static void run_outdate(struct errand *w, struct state_approvals *store) {
     state_approvals_outdate(store, w->digest, w->now_ms, &w->err);
 }
 
-static void run_told(struct errand *w, struct state_approvals *store) {
+static void run_notified(struct errand *w, struct state_approvals *store) {
     state_approvals_told(store, w->id, w->now_ms);
 }
 
-void approve_told(struct core *core, struct slice id) {
-    struct errand *w = errand_new(core->approvals, run_told, NULL);
+void approve_set_notified(struct core *core, struct slice id) {
+    struct errand *w = errand_new(core->approvals, run_notified, NULL);
     w->id = arena_dup(&w->arena, id);
     errand_start(w);
 }
 
-static void run_look(struct errand *w, struct state_approvals *store) {
+static void run_check(struct errand *w, struct state_approvals *store) {
     for (size_t i = 0; i < w->count; i++) {
         struct state_approval found;
         int rc = state_approvals_get(store, w->ids[i], w->now_ms, &w->arena, &found, &w->err);
@@ -331,9 +238,9 @@ static enum call_next ask_by_input(struct call *c) {
     char seal[STATE_DIGEST_LEN];
     state_approvals_seal(c->session->core->approvals->store, "requestState", sealed_text(c, r->id, r->digest),
                          seal);
-    struct slice params = question_params(c);
+    struct slice params = approve_prompt_question(r, c->modern, &c->arena);
     if (!params.len)
-        return tell_pending(c);
+        return refuse_pending(c);
     struct slice text = arena_printf(
         &c->arena,
         "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{\"resultType\":\"input_required\",\"inputRequests\":{"
@@ -402,21 +309,6 @@ struct asking {                            /* a request of a call to the store *
 };
 static enum call_next ask_store(struct call *c, const struct asking *what);
 
-enum said { SAID_NOTHING, SAID_APPROVE, SAID_DENY };
-
-/* An ElicitResult. Only an explicit choice approves; declining denies; dismissing decides nothing. */
-static enum said read_elicited(const struct tape *t, uint32_t result) {
-    uint32_t action = result ? tape_get_str(t, result, "action") : 0;
-    if (!action || tape_eq(t, action, SLICE("cancel")))
-        return SAID_NOTHING;
-    if (tape_eq(t, action, SLICE("decline")))
-        return SAID_DENY;
-    uint32_t decision = tape_path(t, result, "content", "decision", NULL);
-    if (!tape_eq(t, action, SLICE("accept")) || !decision)
-        return SAID_NOTHING;
-    return tape_eq(t, decision, SLICE("approve")) ? SAID_APPROVE : SAID_DENY;
-}
-
 static struct state_decision client_decision(struct call *c, struct slice id, bool approve) {
     return (struct state_decision){
         .id = id,
@@ -438,13 +330,13 @@ static bool take_input(struct call *c, struct slice digest, struct state_decisio
     slice_cut(&state, '.', &id);
     if (!state_approvals_sealed(ap->store, "requestState", sealed_text(c, id, digest), state))
         return false;
-    enum said said =
-        read_elicited(&m->tape, tape_path(&m->tape, m->rpc.params, "inputResponses", INPUT_KEY, NULL));
-    if (said == SAID_NOTHING) {
+    enum approve_answer answer =
+        approve_prompt_read(&m->tape, tape_path(&m->tape, m->rpc.params, "inputResponses", INPUT_KEY, NULL));
+    if (answer == APPROVE_ANSWER_NONE) {
         c->approval = c->approval ? c->approval : arena_new(&c->arena, struct call_approval);
         c->approval->unanswered = true;
     } else if (ap->settings.mode == APPROVE_AUTO || ap->settings.mode == APPROVE_ELICIT) {
-        *ret_decision = client_decision(c, id, said == SAID_APPROVE);
+        *ret_decision = client_decision(c, id, answer == APPROVE_ANSWER_APPROVE);
     }
     return true;
 }
@@ -452,10 +344,12 @@ static bool take_input(struct call *c, struct slice digest, struct state_decisio
 static void on_answered(struct call *c, uint64_t ask, struct msg *m) {
     (void)ask;
     c->approval->ask = 0;
-    enum said said = m && m->rpc.kind == RPC_RESULT ? read_elicited(&m->tape, m->rpc.body) : SAID_NOTHING;
+    enum approve_answer answer =
+        m && m->rpc.kind == RPC_RESULT ? approve_prompt_read(&m->tape, m->rpc.body) : APPROVE_ANSWER_NONE;
     list_remove(&c->wait);
-    if (said != SAID_NOTHING) {
-        const struct state_decision d = client_decision(c, c->approval->found.id, said == SAID_APPROVE);
+    if (answer != APPROVE_ANSWER_NONE) {
+        const struct state_decision d =
+            client_decision(c, c->approval->found.id, answer == APPROVE_ANSWER_APPROVE);
         ask_store(c, &(struct asking){.decision = &d});
         return;
     }
@@ -487,22 +381,22 @@ static enum call_next wait_here(struct call *c) {
     return CALL_WAIT;
 }
 
-static void tell_progress(struct call *c, uint64_t now) {
+static void send_progress(struct call *c, uint64_t now) {
     struct call_approval *a = c->approval;
-    if (!c->token_raw.len || !c->sink || a->ask || now < a->tell_ms)
+    if (!c->token_raw.len || !c->sink || a->ask || now < a->progress_due_ms)
         return;
-    a->tell_ms = now + APPROVE_PROGRESS_MS;
+    a->progress_due_ms = now + APPROVE_PROGRESS_MS;
     struct slice text = arena_printf(
         &c->arena,
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":%.*s,"
         "\"progress\":%llu,\"message\":\"waiting for approval %.*s\"}}",
-        SLICE_FMT(c->token_raw), (unsigned long long)++a->told, SLICE_FMT(a->found.id));
+        SLICE_FMT(c->token_raw), (unsigned long long)++a->progress_count, SLICE_FMT(a->found.id));
     struct session_out out = {.text = answer_text(c, text)};
     c->sink->ops->event(c->sink, &out);
 }
 
 /* Has the approval of this call changed? */
-static bool look(struct call *c, const struct errand *w, uint64_t now) {
+static bool check_call(struct call *c, const struct errand *w, uint64_t now) {
     struct call_approval *a = c->approval;
     a->late = a->found.expires_ms <= now;
     bool over = false;
@@ -522,7 +416,7 @@ static void put_question(struct call *c) {
 }
 
 /* Resuming one call may end it and others: only one is handled at a time. */
-static void look_at_all(struct approvals *ap, const struct errand *w) {
+static void check_all(struct approvals *ap, const struct errand *w) {
     uint64_t now = clock_wall_ms();
     struct list round, *n;
     list_init(&round);
@@ -530,7 +424,7 @@ static void look_at_all(struct approvals *ap, const struct errand *w) {
         list_push(&round, n);
     while ((n = list_pop(&round))) {
         struct call *c = container_of(n, struct call, wait);
-        if (look(c, w, now)) {
+        if (check_call(c, w, now)) {
             call_resume(c);
             continue;
         }
@@ -538,21 +432,21 @@ static void look_at_all(struct approvals *ap, const struct errand *w) {
         if (c->approval->must_ask)
             put_question(c);
         else
-            tell_progress(c, io_now_ms(ap->core->up.loop));
+            send_progress(c, io_now_ms(ap->core->up.loop));
     }
 }
 
-static void on_looked(struct errand *w) {
+static void on_checked(struct errand *w) {
     struct approvals *ap = w->ap;
     ap->looking = false;
-    look_at_all(ap, w);
+    check_all(ap, w);
     if (!list_empty(&ap->waiting))
         io_timer_arm(ap->core->up.loop, &ap->timer, APPROVE_LOOK_MS, on_tick);
 }
 
 /* Queries the store on its thread; the result is handled when it arrives. */
-static void start_look(struct approvals *ap) {
-    struct errand *w = errand_new(ap, run_look, on_looked);
+static void start_check(struct approvals *ap) {
+    struct errand *w = errand_new(ap, run_check, on_checked);
     size_t room = 0;
     LIST_FOR (n, &ap->waiting) {
         room++;
@@ -569,12 +463,12 @@ static void start_look(struct approvals *ap) {
 static void on_tick(struct io_timer *timer) {
     struct approvals *ap = container_of(timer, struct approvals, timer);
     if (!ap->looking)
-        start_look(ap);
+        start_check(ap);
 }
 
 void approve_wake(struct core *core) {
     if (core->approvals && !list_empty(&core->approvals->waiting))
-        start_look(core->approvals);
+        start_check(core->approvals);
 }
 
 void approve_outdate(struct core *core, struct slice policy_hash) {
@@ -610,9 +504,9 @@ void approve_end(struct call *c) {
 /* ---- the step ---- */
 
 static enum call_next ask_by_request(struct call *c) {
-    c->approval->question = question_params(c);
+    c->approval->question = approve_prompt_question(&c->approval->found, c->modern, &c->arena);
     c->approval->must_ask = true;
-    return c->approval->question.len ? wait_here(c) : tell_pending(c);
+    return c->approval->question.len ? wait_here(c) : refuse_pending(c);
 }
 
 static enum call_next reach(struct call *c) {
@@ -628,7 +522,7 @@ static enum call_next reach(struct call *c) {
     case WAY_RETRY:
         break;
     }
-    return tell_pending(c);
+    return refuse_pending(c);
 }
 
 static struct slice denial(struct call *c) {
@@ -809,7 +703,7 @@ enum call_next approve_step(struct call *c) {
         return ask_store(c, &(struct asking){0});
     if (!approve_store(c->session->core, &err))
         return fault(c, &err);
-    if (!know_definition(c))
+    if (!load_definition(c))
         return CALL_WAIT;
     if (choose_way(c) == WAY_NONE)
         return reach(c);

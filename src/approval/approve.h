@@ -63,7 +63,7 @@ void approve_wake(struct core *core);
 /* The number that wait for a person; in PostgreSQL as of the last sweep. */
 size_t approve_pending(const struct core *core);
 /* A webhook about it was delivered. */
-void approve_told(struct core *core, struct slice id);
+void approve_set_notified(struct core *core, struct slice id);
 
 enum call_next approve_step(struct call *c);
 /* The call is over, or continues without its question. */

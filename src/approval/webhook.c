@@ -64,7 +64,7 @@ static void on_answer(void *owner, const struct up_fetch_answer *answer) {
     d->fetch = NULL;
     d->hook->under_way--;
     if (answer->status >= 200 && answer->status < 300) {
-        approve_told(d->hook->core, slice_str(d->id));
+        approve_set_notified(d->hook->core, slice_str(d->id));
         delivery_free(d);
         return;
     }
@@ -181,7 +181,7 @@ static void enqueue(void *ctx, const struct state_approval *r) {
     arm(d, 0);
 }
 
-static bool enqueue_untold(void *ctx, const struct state_approval *r) {
+static bool enqueue_unsent(void *ctx, const struct state_approval *r) {
     if (!r->told_ms)
         enqueue(ctx, r);
     return true;
@@ -221,7 +221,7 @@ int webhook_start(struct core *core, const struct webhook_config *config, struct
     core->approvals->requested = enqueue;
     core->approvals->ctx = w;
     struct state_approval_filter waiting = {.statuses = 1u << STATE_APPROVAL_PENDING};
-    return state_approvals_list(store, &waiting, clock_wall_ms(), enqueue_untold, w, err);
+    return state_approvals_list(store, &waiting, clock_wall_ms(), enqueue_unsent, w, err);
 }
 
 void webhook_stop(struct core *core) {

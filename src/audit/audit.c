@@ -49,9 +49,9 @@ struct audit {
     void (*changed)(void *owner, const struct audit_health *health);
     void *owner;
 
-    pthread_mutex_t mutex; /* everything below, and the putting end of the ring */
-    pthread_cond_t wake;   /* for the writer */
-    pthread_cond_t told;   /* for audit_flush */
+    pthread_mutex_t mutex;  /* everything below, and the putting end of the ring */
+    pthread_cond_t wake;    /* for the writer */
+    pthread_cond_t flushed; /* for audit_flush */
     struct ring ring;
     bool asleep;  /* the writer wants to be woken */
     bool napping; /* the writer gathers; only haste wakes it */
@@ -76,13 +76,13 @@ struct audit {
 };
 
 static void *audit_thread(void *arg);
-static void audit_tell(struct audit *a, uint64_t safe, uint64_t failed_at);
+static void audit_notify_waits(struct audit *a, uint64_t safe, uint64_t failed_at);
 static void audit_notify(struct audit *a);
 static void audit_sync(struct io_task *task);
-static void audit_told(uv_poll_t *handle, int status, int events);
+static void audit_on_notify(uv_poll_t *handle, int status, int events);
 static void audit_free(struct audit *a);
 
-static void audit_tell_changes(struct audit *a) {
+static void audit_notify_changes(struct audit *a) {
     struct audit_health health;
     pthread_mutex_lock(&a->mutex);
     const bool news = a->news;
@@ -119,7 +119,7 @@ static int audit_start(struct audit *a, const struct audit_config *config, struc
         a->port->audit = a;
         a->port->fd = fd;
         CHECK(uv_poll_init(&config->loop->uv, &a->port->poll, fd) == 0 &&
-              uv_poll_start(&a->port->poll, UV_READABLE, audit_told) == 0);
+              uv_poll_start(&a->port->poll, UV_READABLE, audit_on_notify) == 0);
         uv_unref((uv_handle_t *)&a->port->poll);
     }
     if (a->durable && a->port && audit_disk_open(&a->disk, &a->ring, a->dir, a->port->fd, err) < 0)
@@ -153,7 +153,7 @@ int audit_open(const struct audit_config *config, struct audit **ret_audit, stru
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&a->wake, &attr);
-    pthread_cond_init(&a->told, &attr);
+    pthread_cond_init(&a->flushed, &attr);
     pthread_condattr_destroy(&attr);
     if (audit_start(a, config, err) < 0) {
         audit_close(a);
@@ -180,10 +180,10 @@ void audit_close(struct audit *a) {
         pthread_mutex_unlock(&a->mutex);
         pthread_join(a->thread, NULL);
     }
-    audit_tell_changes(a); /* what was found by a gate that lived for a moment only */
+    audit_notify_changes(a); /* what was found by a gate that lived for a moment only */
     list_remove(&a->sync.node);
     audit_disk_close(&a->disk);
-    audit_tell(a, a->safe, UINT64_MAX);
+    audit_notify_waits(a, a->safe, UINT64_MAX);
     if (a->port) {
         a->port->audit = NULL;
         uv_close((uv_handle_t *)&a->port->poll, audit_port_closed);
@@ -202,7 +202,7 @@ static void audit_free(struct audit *a) {
     free(a->dir);
     pthread_mutex_destroy(&a->mutex);
     pthread_cond_destroy(&a->wake);
-    pthread_cond_destroy(&a->told);
+    pthread_cond_destroy(&a->flushed);
     free(a);
 }
 
@@ -370,7 +370,7 @@ enum audit_result audit_put_action(struct audit *a, const struct audit_action *x
 
 /* ---- waiting ---- */
 
-static void audit_tell(struct audit *a, uint64_t safe, uint64_t failed_at) {
+static void audit_notify_waits(struct audit *a, uint64_t safe, uint64_t failed_at) {
     while (!list_empty(&a->waits)) {
         struct audit_wait *wait = container_of(a->waits.next, struct audit_wait, node);
         bool written = wait->position <= safe;
@@ -387,7 +387,7 @@ static void audit_disk_fault(struct audit *a, const struct err *err) {
     a->wanted = 0;
 }
 
-static void audit_told(uv_poll_t *handle, int status, int events) {
+static void audit_on_notify(uv_poll_t *handle, int status, int events) {
     (void)status, (void)events;
     const struct audit_port *port = container_of(handle, struct audit_port, poll);
     struct audit *a = port->audit;
@@ -406,8 +406,8 @@ static void audit_told(uv_poll_t *handle, int status, int events) {
         audit_disk_fault(a, &err);
     uint64_t safe = a->safe, failed_at = a->failed_at;
     pthread_mutex_unlock(&a->mutex);
-    audit_tell_changes(a);
-    audit_tell(a, safe, failed_at);
+    audit_notify_changes(a);
+    audit_notify_waits(a, safe, failed_at);
     if (a->wanted > safe)
         audit_sync_soon(a);
 }
@@ -449,7 +449,7 @@ int audit_flush(struct audit *a, struct err *err) {
     a->hasty = true;
     audit_wake(a);
     while ((!a->ready || (a->committed < want && audit_ring_used(&a->ring) > 0)) && !a->failed)
-        pthread_cond_wait(&a->told, &a->mutex);
+        pthread_cond_wait(&a->flushed, &a->mutex);
     int rc = a->failed ? err_set(err, "%s", a->health.fault) : 0;
     pthread_mutex_unlock(&a->mutex);
     return rc;
@@ -506,7 +506,7 @@ static bool audit_rest(struct audit *a, bool busy) {
 /* Without the lock, which the woken want. */
 static void audit_notify(struct audit *a) {
     const uint64_t once = 1;
-    pthread_cond_broadcast(&a->told);
+    pthread_cond_broadcast(&a->flushed);
     pthread_mutex_lock(&a->mutex);
     bool wanted = a->port && (a->durable || a->news);
     pthread_mutex_unlock(&a->mutex);

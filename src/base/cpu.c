@@ -7,7 +7,7 @@ bool cpu_avx2;
 
 #define CPU_WIDE_STATE 6 /* bits of XCR0: the system saves the registers of SSE and AVX */
 
-__attribute__((constructor)) static void cpu_look(void) {
+__attribute__((constructor)) static void cpu_detect(void) {
     unsigned a, b, c, d, low, high;
     if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE))
         return;

@@ -95,7 +95,7 @@ void log_flush(void) {
 }
 
 void log_hold(bool on) {
-    log_told();
+    log_write_count();
     log_flush();
     check_last_words = log_flush;
     log_held.on = on;
@@ -175,12 +175,12 @@ static void log_write_text(enum log_level level, struct slice text, bool timed) 
     log_put(line, (size_t)(to - line));
 }
 
-static bool log_hears(enum log_level level) {
+static bool log_is_enabled(enum log_level level) {
     return (int)level >= atomic_load_explicit(&log_threshold, memory_order_relaxed);
 }
 
 void log_line(enum log_level level, struct slice text) {
-    if (!log_hears(level))
+    if (!log_is_enabled(level))
         return;
     text = slice_upto(text, LOG_LINE_MAX - 1);
     if (log_is_json())
@@ -190,7 +190,7 @@ void log_line(enum log_level level, struct slice text) {
 }
 
 void log_write(enum log_level level, const char *fmt, ...) {
-    if (!log_hears(level))
+    if (!log_is_enabled(level))
         return;
     char text[LOG_LINE_MAX];
     va_list ap;
@@ -233,7 +233,7 @@ static struct slice log_join(char to[LOG_LINE_MAX], struct slice text, const str
 
 void log_about(enum log_level level, const struct log_field *fields, size_t count, const char *fmt, ...) {
     char said[LOG_LINE_MAX], whole[LOG_LINE_MAX];
-    if (!log_hears(level))
+    if (!log_is_enabled(level))
         return;
     va_list ap;
     va_start(ap, fmt);
@@ -252,7 +252,7 @@ void log_about(enum log_level level, const struct log_field *fields, size_t coun
 
 bool log_counts(void) { return log_held.often_len > 0; }
 
-void log_told(void) {
+void log_write_count(void) {
     struct slice said = slice_of(log_held.often, log_held.often_len);
     if (log_held.again)
         log_write(log_held.level, "%.*s (%llu more of these)", SLICE_FMT(said),
@@ -268,7 +268,7 @@ static bool log_again(enum log_level level, struct slice text) {
         log_held.again++;
         return true;
     }
-    log_told();
+    log_write_count();
     return false;
 }
 
@@ -289,7 +289,7 @@ void log_often(enum log_level level, struct slice text) {
 
 void log_often_about(enum log_level level, struct slice text, const struct log_field *fields, size_t count) {
     char said[LOG_LINE_MAX];
-    if (!log_hears(level))
+    if (!log_is_enabled(level))
         return;
     struct slice whole = log_join(said, slice_upto(text, LOG_OFTEN_MAX), fields, count, false);
     if (log_again(level, whole))

@@ -21,7 +21,7 @@ void log_line(enum log_level level, struct slice text);
 void log_hold(bool on);
 void log_flush(void);
 /* For lines that may repeat endlessly, in a thread with log_hold: repetitions of the last line are counted
- * instead of written. While log_counts() is true, the owner of the thread calls log_told() after
+ * instead of written. While log_counts() is true, the owner of the thread calls log_write_count() after
  * LOG_COUNT_MS, which writes the count. An agent that repeats a denied call then cannot fill the disk. */
 void log_often(enum log_level level, struct slice text);
 /* Fields of a line: name=value at the end of a text line, members of a JSON line. Empty values are
@@ -36,7 +36,7 @@ void log_about(enum log_level level, const struct log_field *fields, size_t coun
     log_about(level, &(const struct log_field){"server", slice_str(server)}, 1, __VA_ARGS__)
 void log_often_about(enum log_level level, struct slice text, const struct log_field *fields, size_t count);
 bool log_counts(void);
-void log_told(void);
+void log_write_count(void);
 
 #define log_debug(...) log_write(LOG_DEBUG, __VA_ARGS__)
 #define log_info(...) log_write(LOG_INFO, __VA_ARGS__)

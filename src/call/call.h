@@ -183,7 +183,7 @@ struct call {
     struct channel *channel; /* the channel that it is sent on; channel_take() */
     struct channel *chosen;  /* the same, while it counts as a user */
     struct link_req req;
-    bool client_read; /* the next three are known; see channel_read_client() */
+    bool client_read; /* the next three are known; see channel_choice_read() */
     struct slice client_caps, client_info;
     uint32_t client_bits;
     const struct channel *checked_on; /* the channel on which the server's tools are requested for it */

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "call/answer.h"
 #include "channel/channel.h"
+#include "channel/outbox.h"
 #include "server/server.h"
 
 /* Over HTTP the modern era cancels by closing the stream; otherwise a notification is sent. */

@@ -19,7 +19,9 @@
 #include "call/answer.h"
 #include "call/call.h"
 #include "call/client_ask.h"
+#include "channel/choice.h"
 #include "channel/limits.h"
+#include "channel/outbox.h"
 #include "guard/guard.h"
 #include "mcp/translate.h"
 #include "server/server.h"
@@ -31,12 +33,6 @@ static void on_init_answer(struct own_request *own, struct msg *m);
 static void on_init_failed(struct own_request *own, const char *why);
 static void on_probe_answer(struct own_request *own, struct msg *m);
 static void on_probe_failed(struct own_request *own, const char *why);
-
-static const struct channel_events *events_of(const struct channel *ch) {
-    return ch->session->core->channels->events;
-}
-
-static struct io_loop *channel_loop(const struct channel *ch) { return ch->session->core->up.loop; }
 
 /* ---- life ---- */
 
@@ -72,7 +68,7 @@ static void link_drop(struct channel *ch) {
     ch->server_info = (struct slice){0};
     ch->server_bits = 0;
     client_ask_drop(ch->session, ch);
-    events_of(ch)->dropped(ch);
+    channel_events_of(ch)->dropped(ch);
     link_close(gone);
 }
 
@@ -87,7 +83,7 @@ static void channel_free(struct channel *ch) {
     while ((entry = map_next(&ch->subscribed, &at)))
         free(entry->value);
     map_free(&ch->subscribed);
-    events_of(ch)->freed(ch);
+    channel_events_of(ch)->freed(ch);
     free(ch);
 }
 
@@ -208,10 +204,6 @@ void channel_drop(struct session *s, struct server *server) {
     channels_free(first);
 }
 
-static bool asked_over_http(const struct channel *ch) {
-    return ch->server->up.url && !ch->server->up.use_sse;
-}
-
 /* ---- opening ---- */
 
 static void on_refused(struct io_timer *timer) {
@@ -239,7 +231,7 @@ static void open_link(struct channel *ch) {
 
 /* Modern requests need no initialize, so nothing else would show that a server over HTTP answers again. */
 static bool must_check_era(const struct channel *ch) {
-    return ch->missing && ch->session->stateless && !ch->own_init.len && asked_over_http(ch);
+    return ch->missing && ch->session->stateless && !ch->own_init.len && channel_is_streamable(ch);
 }
 
 static void open_now(struct channel *ch) {
@@ -270,7 +262,7 @@ static void link_start(struct channel *ch) {
 void channel_listen(struct channel *ch) {
     /* Before initialize there is nothing to listen to. */
     if (ch->era == ERA_MODERN)
-        events_of(ch)->listen(ch);
+        channel_events_of(ch)->listen(ch);
     else if (ch->session->listening && ch->session->version[0])
         link_listen(ch->link);
 }
@@ -282,7 +274,7 @@ static void link_ready(struct channel *ch) {
         link_listen(ch->link); /* for messages of the server outside of requests */
     channel_wake(ch);
     if (ch->state == CHANNEL_READY)
-        events_of(ch)->ready(ch);
+        channel_events_of(ch)->ready(ch);
 }
 
 void channel_revive(struct channel *ch) {
@@ -293,58 +285,6 @@ void channel_revive(struct channel *ch) {
 void channel_rest(struct channel *ch) {
     ch->failures = 0;
     link_drop(ch);
-}
-
-void channel_send(struct channel *ch, struct slice text, struct slice method, struct link_req *req) {
-    struct arena a;
-    arena_init(&a);
-    struct splice whole;
-    splice_init(&whole, text, &a);
-    bool opens = slice_is(method, "initialize");
-    struct link_out out = {
-        .text = &whole,
-        .method = method,
-        .modern = !opens && (ch->era == ERA_MODERN || ch->state == CHANNEL_PROBE),
-        .opens = opens,
-    };
-    if (!link_send(ch->link, &out, req) && req)
-        link_end(req);
-    arena_free(&a);
-}
-
-void channel_cancel(struct channel *ch, uint64_t id, struct slice reason) {
-    cleanup_buf struct buf note;
-    buf_init(&note, CALL_REASON_MAX * 6 + 256); /* every byte may need an escape */
-    buf_printf(&note,
-               "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":%llu,"
-               "\"reason\":",
-               (unsigned long long)id);
-    emit_quote(&note, slice_upto(reason, CALL_REASON_MAX));
-    buf_put_str(&note, "}}");
-    channel_send(ch, buf_slice(&note), SLICE("notifications/cancelled"), NULL);
-}
-
-/* ---- messages of the gate's own, and to clients ---- */
-
-struct slice channel_own_text(const struct channel *ch, uint64_t id, const char *method, struct slice members,
-                              struct arena *a) {
-    bool modern = ch->era == ERA_MODERN;
-    return arena_printf(a, "{\"jsonrpc\":\"2.0\",\"id\":%llu,\"method\":\"%s\",\"params\":{%.*s%s%s}}",
-                        (unsigned long long)id, method, SLICE_FMT(members), members.len && modern ? "," : "",
-                        modern ? "\"_meta\":" UP_META_OWN : "");
-}
-
-void channel_refuse(struct channel *ch, struct slice server_id, int code, const char *why) {
-    if (ch->era == ERA_MODERN &&
-        ch->link->is_http) { /* over HTTP the modern era has no requests from servers */
-        log_server(LOG_WARN, ch->server->up.name, "server `%s` sent a request, which its era does not know",
-                   ch->server->up.name);
-        return;
-    }
-    struct arena a;
-    arena_init(&a);
-    channel_send(ch, answer_error_text(&a, server_id, code, why), (struct slice){0}, NULL);
-    arena_free(&a);
 }
 
 static bool first_waiting_is_modern(const struct channel *ch) {
@@ -387,7 +327,7 @@ static void on_era_checked(struct up_era_wait *w) {
     if (w->why) {
         ch->failures++;
         fail_waiting(ch, w->why);
-        events_of(ch)->down(ch);
+        channel_events_of(ch)->down(ch);
         return;
     }
     ch->era = known_era(ch, true);
@@ -396,7 +336,7 @@ static void on_era_checked(struct up_era_wait *w) {
         open_link(ch);
         return;
     }
-    events_of(ch)->back(ch); /* its channels are initialised when they are needed */
+    channel_events_of(ch)->back(ch); /* its channels are initialised when they are needed */
     resume_all(&ch->waiting);
 }
 
@@ -457,7 +397,7 @@ static void refused(struct channel *ch, bool legacy) {
     link_drop(ch);
     ch->failures++;
     fail_waiting(ch, why);
-    events_of(ch)->down(ch);
+    channel_events_of(ch)->down(ch);
 }
 
 /* A client that used the modern era first and now starts a legacy handshake: the server is restarted for
@@ -635,7 +575,7 @@ static void on_init_failed(struct own_request *own, const char *why) {
     link_drop(ch);
     ch->failures++;
     fail_waiting(ch, why);
-    events_of(ch)->down(ch);
+    channel_events_of(ch)->down(ch);
 }
 
 void channel_init_late(struct channel *ch, const char *why) {
@@ -670,91 +610,39 @@ void channel_down(void *owner, const char *why, int exit_status) {
         return;
     }
     fail_waiting(ch, why);
-    events_of(ch)->down(ch);
+    channel_events_of(ch)->down(ch);
     if (s->front->server_ended && ch == ch->first)
         s->front->server_ended(s, why, exit_status);
 }
 
 /* ---- modern clients of legacy servers ---- */
 
-void channel_read_client(struct call *c) {
-    const struct msg *m = c->request;
-    if (c->client_read)
-        return;
-    c->client_read = true;
-    uint32_t meta = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "_meta") : 0;
-    uint32_t caps = meta ? tape_get_str(&m->tape, meta, UP_META_CAPABILITIES) : 0;
-    uint32_t info = meta ? tape_get_str(&m->tape, meta, UP_META_CLIENT) : 0;
-    c->client_caps = caps && tape_is(&m->tape, caps, TAPE_OBJECT) ? tape_raw(&m->tape, caps) : SLICE("{}");
-    c->client_bits = translate_client_bits(&m->tape, caps);
-    if (info && tape_is(&m->tape, info, TAPE_OBJECT))
-        c->client_info = tape_raw(&m->tape, info);
+static struct channel *channel_add(struct channel *first) {
+    struct channel *ch = channel_new(first->session, first->server);
+    ch->first = first;
+    list_push(&first->others, &ch->other_node);
+    first->other_count++;
+    return ch;
 }
 
-/* From now on this channel is for clients with the same capabilities. */
-static void channel_adopt(struct channel *ch, struct call *c) {
-    struct arena a;
-    arena_init(&a);
-    uint32_t caps = c->request->rpc.params ? tape_path(&c->request->tape, c->request->rpc.params, "_meta",
-                                                       UP_META_CAPABILITIES, NULL)
-                                           : 0;
-    struct slice told = caps ? translate_client(&c->request->tape, caps, false, &a) : SLICE("{}");
-    struct slice info = c->client_info.len
-                            ? c->client_info
-                            : SLICE("{\"name\":\"sallyport\",\"version\":\"" SALLYPORT_VERSION "\"}");
-    text_set(&ch->client_caps, c->client_caps);
-    text_set(&ch->own_init, arena_printf(&a,
-                                         "{\"protocolVersion\":\"" UP_LEGACY_VERSION
-                                         "\",\"capabilities\":%.*s,\"clientInfo\":%.*s}",
-                                         SLICE_FMT(told), SLICE_FMT(info)));
-    ch->era = ERA_LEGACY;
-    arena_free(&a);
-}
-
-static bool wants_alone(const struct channel *first, const struct call *c) {
-    return c->forwarding && c->client_bits & TRANSLATE_ASKS && translate_may_ask(c->method) &&
-           !asked_over_http(first);
-}
-
-static bool channel_fits(const struct channel *ch, const struct call *c, bool alone) {
-    return ch->own_init.len && slice_eq(text_slice(ch->client_caps), c->client_caps) &&
-           (!alone || (!ch->parked && (!ch->holder || ch->holder == c)));
-}
-
-static bool channel_is_free(const struct channel *ch) {
-    /* The first one may be about to serve a legacy client. */
-    return !ch->users && list_empty(&ch->waiting) && !ch->is_claimed &&
-           !(ch == ch->first && ch->session->init_done);
-}
-
-static struct channel *find_channel(struct channel *first, struct call *c, bool alone) {
-    struct channel *free_one = channel_is_free(first) ? first : NULL;
-    if (channel_fits(first, c, alone))
-        return first;
-    LIST_FOR (n, &first->others) {
-        struct channel *ch = container_of(n, struct channel, other_node);
-        if (channel_fits(ch, c, alone))
-            return ch;
-        if (!free_one && channel_is_free(ch))
-            free_one = ch;
-    }
-    bool unused = free_one && (free_one->state == CHANNEL_DOWN || !free_one->own_init.len);
-    if (!unused && first->other_count < CHANNEL_OTHERS_MAX) {
-        free_one = channel_new(first->session, first->server);
-        free_one->first = first;
-        list_push(&first->others, &free_one->other_node);
-        first->other_count++;
-    }
-    if (!free_one)
+/* A channel with the call's capabilities, if need be a new one; NULL when all are in use. */
+static struct channel *find_channel(struct channel *first, struct call *c, bool exclusive) {
+    struct channel *unused, *ch = channel_choice_find(first, c, exclusive, &unused);
+    if (ch)
+        return ch;
+    bool is_fresh = unused && (unused->state == CHANNEL_DOWN || !unused->own_init.len);
+    if (!is_fresh && first->other_count < CHANNEL_OTHERS_MAX)
+        unused = channel_add(first);
+    if (!unused)
         return NULL;
     /* A child that has received no message yet can be used like a new one. */
-    bool untouched = free_one->state == CHANNEL_READY && free_one->era == ERA_UNKNOWN;
-    if (free_one->link && !untouched)
-        link_drop(free_one);
-    channel_adopt(free_one, c);
+    bool untouched = unused->state == CHANNEL_READY && unused->era == ERA_UNKNOWN;
+    if (unused->link && !untouched)
+        link_drop(unused);
+    channel_choice_adopt(unused, c);
     if (untouched)
-        channel_up(free_one);
-    return free_one;
+        channel_up(unused);
+    return unused;
 }
 
 static void on_channel_idle(struct io_timer *timer) {
@@ -786,12 +674,12 @@ void channel_leave(struct channel *ch) {
 
 /* NULL: it waits for one. */
 static struct channel *legacy_channel_for(struct channel *first, struct call *c) {
-    channel_read_client(c);
-    bool alone = wants_alone(first, c);
-    if (c->chosen && !channel_fits(c->chosen, c, alone))
+    channel_choice_read(c);
+    bool exclusive = channel_choice_exclusive(first, c);
+    if (c->chosen && !channel_choice_fits(c->chosen, c, exclusive))
         channel_release(c);
     if (!c->chosen) {
-        struct channel *ch = find_channel(first, c, alone);
+        struct channel *ch = find_channel(first, c, exclusive);
         if (!ch) {
             list_push(&first->waiting_exclusive, &c->wait);
             return NULL;
@@ -800,7 +688,7 @@ static struct channel *legacy_channel_for(struct channel *first, struct call *c)
         ch->users++;
         io_timer_stop(channel_loop(ch), &ch->idle);
     }
-    if (alone)
+    if (exclusive)
         c->chosen->holder = c;
     return c->chosen;
 }
@@ -812,7 +700,7 @@ static struct channel *choose(struct channel *first, struct call *c) {
             forget_client(first);
         return first;
     }
-    struct channel *of_task = events_of(first)->bound(first, c);
+    struct channel *of_task = channel_events_of(first)->bound(first, c);
     if (of_task)
         return of_task;
     bool settled = first->state == CHANNEL_READY && first->era != ERA_UNKNOWN;
@@ -829,7 +717,7 @@ static void prepare(struct channel *ch, const struct call *c) {
         io_timer_soon(channel_loop(ch), &ch->probe_timer, on_probe_left);
     if (ch->state != CHANNEL_DOWN)
         return;
-    if (ch->era == ERA_UNKNOWN && asked_over_http(ch) && !up_era_fresh(&ch->server->up, legacy)) {
+    if (ch->era == ERA_UNKNOWN && channel_is_streamable(ch) && !up_era_fresh(&ch->server->up, legacy)) {
         if (!may_open(ch))
             return;
         ch->era_wait.legacy = legacy;
@@ -899,26 +787,4 @@ void channel_take_over(struct call *c, struct channel *ch) { c->channel = c->cho
 void channel_doubt(struct channel *ch) {
     ch->first->health.doubt = true;
     ch->server->asked_ms = 0;
-}
-
-/* ---- requests by their number ---- */
-
-struct own_request *channel_as_own(void *call) {
-    struct own_request *own = call;
-    return own->magic == OWN_REQUEST_MAGIC ? own : NULL;
-}
-
-static struct link_req *find_request(const struct channel *ch, const struct msg *m, uint32_t node) {
-    int64_t id;
-    return node && tape_int(&m->tape, node, &id) && id > 0 ? link_find(ch->link, (uint64_t)id) : NULL;
-}
-
-struct own_request *channel_own_request(const struct channel *ch, const struct msg *m, uint32_t node) {
-    struct link_req *req = find_request(ch, m, node);
-    return req ? channel_as_own(req->call) : NULL;
-}
-
-struct call *channel_call(const struct channel *ch, const struct msg *m, uint32_t node) {
-    struct link_req *req = find_request(ch, m, node);
-    return req && !channel_as_own(req->call) ? req->call : NULL;
 }

@@ -4,6 +4,7 @@
 #include "call/call.h"
 #include "channel/channel.h"
 #include "channel/limits.h"
+#include "channel/outbox.h"
 #include "server/server.h"
 
 #include <stdio.h>
@@ -114,9 +115,10 @@ void health_forget(struct channel *ch) {
 static void back_again(struct channel *ch) {
     struct channel_health *w = &ch->health;
     uint64_t now = io_now_ms(ch->session->core->up.loop);
-    if (!ch->missing || ch->state != CHANNEL_READY || now < w->tell_ms)
+    if (!ch->missing || ch->state != CHANNEL_READY || now < w->notify_ms)
         return;
-    w->tell_ms = now + (ch->server->health_ms << (w->tells < HEALTH_TELLS_MAX ? w->tells++ : w->tells));
+    w->notify_ms = now + (ch->server->health_ms
+                          << (w->notify_count < HEALTH_TELLS_MAX ? w->notify_count++ : w->notify_count));
     ch->session->core->channels->events->back(ch);
 }
 
@@ -184,7 +186,7 @@ static void check_overdue(struct channel *ch, uint64_t now) {
     if (now - asked_ms < server->health_timeout_ms)
         return;
     health_forget(ch);
-    if (works(ch) || (over_http(ch) && server->heard_ms > asked_ms)) {
+    if (works(ch) || (over_http(ch) && server->received_ms > asked_ms)) {
         ch->health.since_ms = now;
         return;
     }
@@ -204,7 +206,7 @@ static void check_ready(struct channel *ch, uint64_t now) {
         check_overdue(ch, now);
         return;
     }
-    uint64_t silent_ms = now - (http ? server->heard_ms : w->since_ms);
+    uint64_t silent_ms = now - (http ? server->received_ms : w->since_ms);
     if ((!w->doubt && silent_ms < server->health_ms) || ch->era == ERA_UNKNOWN)
         return;
     if (http && now - server->asked_ms < server->health_timeout_ms)
@@ -229,7 +231,7 @@ static void check_init(struct channel *ch, uint64_t now) {
     give_up(ch);
 }
 
-static void look(struct channel *ch, uint64_t now) {
+static void check_channel(struct channel *ch, uint64_t now) {
     struct channel_health *w = &ch->health;
     uint32_t heard = ch->link ? ch->link->heard : 0;
     if (w->state != (int)ch->state || w->heard != heard) {
@@ -238,7 +240,7 @@ static void look(struct channel *ch, uint64_t now) {
         w->since_ms = now;
         w->again = false;
         if (ch->state == CHANNEL_READY)
-            ch->server->heard_ms = now;
+            ch->server->received_ms = now;
     }
     if (ch->state == CHANNEL_READY)
         check_ready(ch, now);
@@ -267,9 +269,9 @@ void health_sweep(struct core *core) {
             struct channel *first = s->channels[i];
             if (!first || !first->server->health_ms)
                 continue;
-            look(first, now);
+            check_channel(first, now);
             LIST_FOR (k, &first->others) {
-                look(container_of(k, struct channel, other_node), now);
+                check_channel(container_of(k, struct channel, other_node), now);
             }
         }
     }

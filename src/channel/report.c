@@ -7,6 +7,7 @@
 #include "call/limits.h"
 #include "call/principal.h"
 #include "channel/channel.h"
+#include "channel/outbox.h"
 #include "record/record.h"
 #include "server/server.h"
 
@@ -81,21 +82,21 @@ static void put_noise(const struct channel *ch, const char *what, struct slice t
         log_server(LOG_INFO, ch->server->up.name, "[%s] %.*s", ch->server->up.name, SLICE_FMT(text));
 }
 
-static void tell_missed(const struct up_server *s, const struct up_noise *n, const char *what) {
+static void log_dropped(const struct up_server *s, const struct up_noise *n, const char *what) {
     log_server(LOG_WARN, s->name, "server `%s`: %llu more %s (%llu bytes) within a second were not written",
                s->name, (unsigned long long)n->missed_lines, what, (unsigned long long)n->missed_bytes);
 }
 
-static void tell_noise(struct up_noise *n) {
-    tell_missed(container_of(n, struct up_server, noise), n, "lines of its own");
+static void log_noise(struct up_noise *n) {
+    log_dropped(container_of(n, struct up_server, noise), n, "lines of its own");
 }
 
 /* On record as one, with their number. */
-static void tell_junk(struct up_noise *n) {
+static void log_junk(struct up_noise *n) {
     static const struct principal itself = {.id = "server", .grant = ""};
     const struct up_server *s = container_of(n, struct up_server, junk);
     char why[128];
-    tell_missed(s, n, "lines that are no messages");
+    log_dropped(s, n, "lines that are no messages");
     snprintf(why, sizeof(why), "%llu more that were not recorded one by one",
              (unsigned long long)n->missed_lines);
     record_refusal(container_of(s->core, struct core, up),
@@ -112,14 +113,14 @@ static uint32_t most_lines(const struct up_server *s) {
 static void on_noise(void *owner, const char *what, struct slice text) {
     struct channel *ch = owner;
     struct up_server *s = &ch->server->up;
-    if (up_noise_take(&s->noise, s->core->loop, most_lines(s), text.len, tell_noise))
+    if (up_noise_take(&s->noise, s->core->loop, most_lines(s), text.len, log_noise))
         put_noise(ch, what, text);
 }
 
 static void on_malformed(void *owner, const char *why, struct slice text) {
     struct channel *ch = owner;
     struct up_server *s = &ch->server->up;
-    if (!up_noise_take(&s->junk, s->core->loop, most_lines(s), text.len, tell_junk))
+    if (!up_noise_take(&s->junk, s->core->loop, most_lines(s), text.len, log_junk))
         return;
     put_noise(ch, why, text);
     record_refusal(ch->session->core, &(struct refusal){.kind = REFUSAL_SERVER_MALFORMED,

@@ -4,6 +4,7 @@
 #include "base/sha.h"
 #include "call/call.h"
 #include "channel/channel.h"
+#include "channel/outbox.h"
 #include "guard/guard.h"
 #include "policy/schema.h"
 #include "risk/fingerprint.h"

@@ -161,7 +161,7 @@ struct in_force {
     bool found;
 };
 
-static void look_for_policy(void *ctx, const struct tape *page) {
+static void find_policy(void *ctx, const struct tape *page) {
     struct in_force *f = ctx;
     uint32_t list = tape_get_str(page, 0, "policies");
     if (!list || !tape_is(page, list, TAPE_ARRAY))
@@ -178,7 +178,7 @@ static bool is_stale(const struct state_approval *r) {
     bool open = r->status == STATE_APPROVAL_PENDING || r->status == STATE_APPROVAL_APPROVED || r->repeat_ms;
     if (!open || cli_home(home, NULL) < 0)
         return false;
-    cli_gates_each(home, look_for_policy, &f);
+    cli_gates_each(home, find_policy, &f);
     return f.gates && !f.found;
 }
 

@@ -91,7 +91,7 @@ static void make_rows(struct cli_asking *asking) {
 
 /* ---- asking ---- */
 
-static void tell_done(const struct probe *p) {
+static void print_progress(const struct probe *p) {
     if (p->failed)
         log_warn("%s: %s", p->name, p->err.text);
     else
@@ -143,7 +143,7 @@ static int ask_all(struct cli_asking *asking, const struct cli_ask_options *opt,
                                      .no_network = opt->no_network,
                                      .timeout_ms = opt->timeout_ms};
     }
-    if (n && probe_run(probes, n, asking->many ? tell_done : NULL, err) < 0)
+    if (n && probe_run(probes, n, asking->many ? print_progress : NULL, err) < 0)
         return -1;
     for (size_t i = 0; i < n; i++)
         take_answer(whose[i], &probes[i]);

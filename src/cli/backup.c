@@ -43,29 +43,29 @@ static const struct cli_option restore_rows[] = {
 
 struct progress {
     const char *verb;
-    uint64_t said_ms;
-    bool said;
+    uint64_t printed_ms;
+    bool printed;
 };
 
 static void show_progress(void *ctx, const struct state_home_copy *b, const char *path) {
     struct progress *p = ctx;
     const uint64_t now = clock_mono_ms();
-    if (now - p->said_ms < PROGRESS_MS)
+    if (now - p->printed_ms < PROGRESS_MS)
         return;
-    p->said_ms = now;
-    p->said = true;
+    p->printed_ms = now;
+    p->printed = true;
     fprintf(stderr, "\r\033[K%s: %" PRIu64 " files, %.1f MB; %.60s", p->verb, b->files,
             (double)b->bytes / 1e6, path);
 }
 
 /* Only where a person looks. */
 static struct state_home_copy with_progress(struct progress *p) {
-    p->said_ms = clock_mono_ms();
+    p->printed_ms = clock_mono_ms();
     return (struct state_home_copy){.progress = cli_colour(STDERR_FILENO) ? show_progress : NULL, .ctx = p};
 }
 
 static void end_progress(const struct progress *p) {
-    if (p->said)
+    if (p->printed)
         fputs("\r\033[K", stderr);
 }
 

@@ -62,7 +62,7 @@ static int read_names(struct work *w, const struct cli_rest *rest, struct err *e
 
 /* ---- add ---- */
 
-static void say(const char *text) { fprintf(stderr, "sallyport: %s\n", text); }
+static void print_message(const char *text) { fprintf(stderr, "sallyport: %s\n", text); }
 
 /* The interpreter that the sandbox uses, as its helper finds it. */
 static const char *find_python(struct work *w) {
@@ -124,7 +124,7 @@ static int add(struct work *w, const struct cli_rest *rest, struct buf *out, str
     const struct pack_install install = {.dir = w->dir,
                                          .python = find_python(w),
                                          .on_request = w->options->on_request,
-                                         .say = say,
+                                         .say = print_message,
                                          .stop = &stopped};
     struct pack_installed all[PACK_SPECS_MAX];
     size_t count = 0;

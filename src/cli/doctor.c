@@ -234,8 +234,8 @@ static void on_late(struct io_timer *timer) {
 }
 
 /* Tries the sandbox, and shows all there is to say. */
-static int look_and_print(struct doctor *d, struct spawn *spawn, struct doctor_findings *all,
-                          const struct doctor_options *opt, const struct settings *settings) {
+static int check_and_print(struct doctor *d, struct spawn *spawn, struct doctor_findings *all,
+                           const struct doctor_options *opt, const struct settings *settings) {
     struct err err = {""};
     const struct sandbox_config config = {.min_tier = 3, .warm = SANDBOX_NONE_WARM};
     if (spawn_attach(spawn, &d->loop, &err) < 0 ||
@@ -272,7 +272,7 @@ static int doctor_run(const void *options, const struct cli_rest *rest) {
     if (settings)
         cli_doctor_servers(&all, opt, settings);
     io_loop_init(&d.loop);
-    const int status = look_and_print(&d, spawn, &all, opt, settings);
+    const int status = check_and_print(&d, spawn, &all, opt, settings);
     sandbox_close(d.sandbox);
     spawn_stop(spawn);
     io_loop_free(&d.loop);

@@ -237,7 +237,7 @@ static void post_page(struct cli_gate_page *p, struct slice text) {
     on_page(&w->work);
 }
 
-static void look(struct io_timer *timer) {
+static void update_page(struct io_timer *timer) {
     struct cli_gate_page *p = container_of(timer, struct cli_gate_page, timer);
     cleanup_buf struct buf now;
     buf_init(&now, PAGE_BYTES_MAX);
@@ -247,7 +247,7 @@ static void look(struct io_timer *timer) {
         buf_reset(&p->text);
         buf_put_slice(&p->text, buf_slice(&now));
     }
-    io_timer_arm(p->core->up.loop, &p->timer, PAGE_MS, look);
+    io_timer_arm(p->core->up.loop, &p->timer, PAGE_MS, update_page);
 }
 
 void cli_gate_page_open(struct cli_gate_page *p, struct core *core, const char *home, const char *bind,
@@ -265,7 +265,7 @@ void cli_gate_page_open(struct cli_gate_page *p, struct core *core, const char *
     p->listen = mem_dup(text, strlen(text));
     buf_init(&p->text, PAGE_BYTES_MAX);
     /* Not before the loop runs: the servers are there then. */
-    io_timer_soon(core->up.loop, &p->timer, look);
+    io_timer_soon(core->up.loop, &p->timer, update_page);
 }
 
 void cli_gate_page_close(struct cli_gate_page *p) {

@@ -95,7 +95,7 @@ static bool replace_entry(const struct undo *u, const struct cli_client_server *
     return entry_span(u->now, is, &from, &to) && splice_replace(u->s, from, to, arena_dup(u->s->arena, text));
 }
 
-static void told(const struct undo *u, const char *what, const char *name, const char *why) {
+static void print_change(const struct undo *u, const char *what, const char *name, const char *why) {
     buf_printf(u->out, "%-9s server %s in %s%s\n", what, name, u->now->path, why);
 }
 
@@ -109,12 +109,12 @@ static bool put_back(const struct undo *u, const struct cli_client_server *was,
     if (!is || same_entry(u->before, was, u->after, wrote, u->s->arena))
         return true;
     if (same_entry(u->now, is, u->after, wrote, u->s->arena)) {
-        told(u, "restored", was->name, "");
+        print_change(u, "restored", was->name, "");
         return replace_entry(u, is, old);
     }
     if (is->wired)
         return false;
-    told(u, "kept", was->name, ": you have changed it");
+    print_change(u, "kept", was->name, ": you have changed it");
     return true;
 }
 
@@ -147,14 +147,14 @@ static bool unfold(const struct undo *u, const struct cli_client_server *wrote) 
         if (!slice_same_str(was->scope, wrote->scope) || (!gate && server_like(u->after, was)))
             continue;
         if (!gate && server_like(u->now, was)) {
-            told(u, "kept", was->name, ": you have added it");
+            print_change(u, "kept", was->name, ": you have added it");
             continue;
         }
         if (!entry_of(u->before, was, &old))
             return false;
         put_between(u, is, &text);
         buf_put_slice(&text, old);
-        told(u, "restored", was->name, "");
+        print_change(u, "restored", was->name, "");
     }
     if (text.len)
         return !text.full && replace_entry(u, is, buf_slice(&text));

@@ -252,7 +252,7 @@ static bool list_from_catalogue(struct cli_asked *a) {
     return a->listed;
 }
 
-static void tell_from_catalogue(const struct cli_asked *a, struct risk_survey *s) {
+static void survey_from_catalogue(const struct cli_asked *a, struct risk_survey *s) {
     struct risk_published known_server = {0};
     find_package(&a->server->supply, &known_server);
     memset(s->by_class, 0, sizeof(s->by_class));
@@ -303,7 +303,7 @@ int cli_init_judge(struct init *in, bool start, struct err *err) {
             continue;
         struct risk_survey *survey = &in->surveys[t->asked - in->asking.asked];
         if (t->from_catalogue)
-            tell_from_catalogue(t->asked, survey);
+            survey_from_catalogue(t->asked, survey);
         t->survey = survey;
     }
     return 0;

@@ -343,7 +343,7 @@ static int read_journal(struct journal *j, struct err *err) {
 enum now { NOW_AFTER, NOW_BEFORE, NOW_GONE, NOW_OTHER };
 
 /* What stands where init wrote. */
-static enum now look(const struct entry *e) {
+static enum now compare_file(const struct entry *e) {
     cleanup_buf struct buf now;
     bool missing = false;
     struct err ignored;
@@ -373,7 +373,7 @@ static int keep_copy(const struct entry *e, const char *home, struct buf *out, s
 }
 
 static int restore(const struct entry *e, const char *home, bool force, struct buf *out, struct err *err) {
-    enum now now = look(e);
+    enum now now = compare_file(e);
     if (e->created && now == NOW_OTHER && !force) {
         buf_printf(out, "kept      %s: you have changed it\n", e->path);
         return 0;
@@ -443,7 +443,7 @@ enum cli_exit cli_init_undo(const struct init_options *opt, const char *home, st
         return CLI_FAILED;
     for (size_t i = 0; i < j.count && !opt->force; i++) {
         const struct entry *e = &j.entries[i];
-        enum now now = e->created ? NOW_AFTER : look(e);
+        enum now now = e->created ? NOW_AFTER : compare_file(e);
         if ((now != NOW_OTHER && now != NOW_GONE) || (now == NOW_OTHER && can_undo_entries(e)))
             continue;
         err_set(err,

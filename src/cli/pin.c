@@ -143,7 +143,7 @@ static void compare_server(struct comparison *c, struct cli_asked *asked) {
 }
 
 /* CLI_OK, or CLI_FAILED after a message about every server that gave no list. */
-static int tell_unlisted(const struct cli_asking *asking) {
+static int print_unlisted(const struct cli_asking *asking) {
     int status = CLI_OK;
     for (size_t i = 0; i < asking->count; i++)
         if (!asking->asked[i].listed)
@@ -178,7 +178,7 @@ static int pin_diff_run(const void *options, const struct cli_rest *rest) {
     }
     int status = out.len ? cli_print(&out) : CLI_OK;
     if (!status)
-        status = c.differences ? CLI_NO : tell_unlisted(&asking);
+        status = c.differences ? CLI_NO : print_unlisted(&asking);
     return status;
 }
 
@@ -233,7 +233,7 @@ static int pin_accept_run(const void *options, const struct cli_rest *rest) {
             return cli_fail(CLI_CONFIG, &err);
     if (out.len && io_file_write(opt->lock, buf_slice(&out), &err))
         return cli_fail(CLI_FAILED, &err);
-    return tell_unlisted(&asking);
+    return print_unlisted(&asking);
 }
 
 static const struct cli_example list_examples[] = {

@@ -130,7 +130,7 @@ enum state_step judge_reserve(const struct judge *j, const struct policy_verdict
 }
 
 /* The agent is only told that it failed; the reason is logged for the operator. */
-static void tell_fault(const struct judge *j, const struct policy_verdict *v, const char *what) {
+static void log_fault(const struct judge *j, const struct policy_verdict *v, const char *what) {
     struct state_health health;
     state_health(j->core->state, &health);
     const struct log_field about[] = {
@@ -143,9 +143,9 @@ static void tell_fault(const struct judge *j, const struct policy_verdict *v, co
 
 void judge_reserved(const struct judge *j, const struct state_answer *answer, struct policy_verdict *v) {
     if (answer->degraded)
-        tell_fault(j, v, "a limit is counted in memory only");
+        log_fault(j, v, "a limit is counted in memory only");
     if (answer->result == STATE_FAULT) {
-        tell_fault(j, v, "refused what has a limit");
+        log_fault(j, v, "refused what has a limit");
         policy_refuse_fault(v);
     } else if (answer->result == STATE_REFUSED) {
         policy_refuse(&v->limits[answer->refused_index], answer->retry_after_ms, j->arena, v);

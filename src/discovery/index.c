@@ -299,7 +299,7 @@ static void read_question(const struct index *ix, struct slice text, struct aren
 }
 
 /* "make a new one" says one thing twice: it counts once. */
-static bool said_before(const struct question *q, size_t w) {
+static bool is_repeated(const struct question *q, size_t w) {
     for (size_t v = 0; v < w; v++)
         if (q->meanings[w] && q->meanings[v] == q->meanings[w])
             return true;
@@ -389,7 +389,7 @@ size_t index_search(struct index *ix, struct slice query, const struct index_vie
     for (size_t w = 0; w < q.count; w++) {
         if (q.shares[w] == 1)
             meet(ix, q.stems[w], met);
-        if (said_before(&q, w))
+        if (is_repeated(&q, w))
             continue;
         memset(bests, 0, ix->count * sizeof(*bests));
         for (size_t v = w; v < q.count; v++)

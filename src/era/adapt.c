@@ -6,6 +6,7 @@
 #include "call/answer.h"
 #include "call/client.h"
 #include "channel/channel.h"
+#include "channel/choice.h"
 #include "channel/deliver.h"
 #include "era/input.h"
 #include "era/listen.h"
@@ -149,7 +150,7 @@ static enum call_next forward_down(struct call *c) {
         return answer_discover(c);
     if (translate_is_gone(c->method))
         return answer_unknown_method(c);
-    channel_read_client(c);
+    channel_choice_read(c);
     if (c->kind == CALL_LISTEN)
         return listen_start(c);
     enum call_next next = task_forward(c);

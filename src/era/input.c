@@ -50,7 +50,7 @@ static bool asks(const struct call *c, uint32_t *ret_requests) {
     return type && tape_eq(&m->tape, type, SLICE("input_required"));
 }
 
-static bool was_told(const struct call *c, struct slice key) {
+static bool was_sent(const struct call *c, struct slice key) {
     for (const struct told *t = c->input ? c->input->told : NULL; t; t = t->next)
         if (slice_eq(t->key, key))
             return true;
@@ -63,7 +63,7 @@ bool input_continue(const struct call *c) {
     if (!asks(c, &requests) || !requests || !tape_is(&m->tape, requests, TAPE_OBJECT))
         return false;
     TAPE_FOR_MEMBER(&m->tape, requests, key) {
-        if (!was_told(c, tape_raw(&m->tape, key)))
+        if (!was_sent(c, tape_raw(&m->tape, key)))
             return true;
     }
     return false;
@@ -183,7 +183,7 @@ enum call_next input_start(struct call *c) {
     r->open = 0;
     if (requests) {
         TAPE_FOR_MEMBER(&m->tape, requests, key) {
-            if (of_task(c) && was_told(c, tape_raw(&m->tape, key)))
+            if (of_task(c) && was_sent(c, tape_raw(&m->tape, key)))
                 continue;
             struct question *q = add_question(c, tape_raw(&m->tape, key));
             const char *why = ask_one(c, q, key + 1);

@@ -7,6 +7,7 @@
 #include "channel/channel.h"
 #include "channel/deliver.h"
 #include "channel/limits.h"
+#include "channel/outbox.h"
 #include "decision/reverse.h"
 #include "era/limits.h"
 #include "mcp/names.h"
@@ -156,7 +157,7 @@ static struct slice uri_member(struct slice uri, struct arena *a) {
     return text;
 }
 
-static bool heard_elsewhere(const struct call *c, struct slice uri) {
+static bool delivered_elsewhere(const struct call *c, struct slice uri) {
     LIST_FOR (n, &c->session->calls) {
         const struct call *other = container_of(n, struct call, node);
         if (other == c || !other->listen || other->channel != c->channel)
@@ -215,9 +216,9 @@ static void acknowledge(struct call *c) {
 static void subscribe_all(struct call *c) {
     struct call_listen *l = c->listen;
     for (size_t i = 0; i < l->uri_count; i++) {
-        struct note *n = heard_elsewhere(c, l->uris[i]) ? NULL
-                                                        : send_note(c->channel, "resources/subscribe",
-                                                                    uri_member(l->uris[i], &c->arena));
+        struct note *n = delivered_elsewhere(c, l->uris[i]) ? NULL
+                                                            : send_note(c->channel, "resources/subscribe",
+                                                                        uri_member(l->uris[i], &c->arena));
         if (!n)
             continue;
         n->listen = l;
@@ -272,7 +273,7 @@ void listen_leave(struct call *c) {
     if (ch)
         notes_forget(ch, l);
     for (size_t i = 0; ch && ch->link && !c->session->closed && i < l->uri_count; i++)
-        if (!heard_elsewhere(c, l->uris[i]))
+        if (!delivered_elsewhere(c, l->uris[i]))
             send_note(ch, "resources/unsubscribe", uri_member(l->uris[i], &c->arena));
 }
 

@@ -9,6 +9,8 @@
 #include "call/answer.h"
 #include "call/principal.h"
 #include "channel/channel.h"
+#include "channel/choice.h"
+#include "channel/outbox.h"
 #include "decision/reverse.h"
 #include "era/limits.h"
 #include "era/question.h"
@@ -593,7 +595,7 @@ bool park_resume(struct call *c, enum call_next *ret_next) {
                                                                        : (struct slice){0};
     if (!slice_starts(sealed, SLICE(REQUEST_STATE_MARK)))
         return false;
-    channel_read_client(c);
+    channel_choice_read(c);
     struct slice text =
         request_state_decrypt(c->session->core, slice_str(c->session->principal->id), sealed, &c->arena);
     struct tape t;

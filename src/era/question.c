@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "channel/channel.h"
+#include "channel/outbox.h"
 #include "mcp/translate.h"
 #include "privacy/redact.h"
 

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "call/answer.h"
 #include "channel/channel.h"
+#include "channel/outbox.h"
 #include "channel/tools.h"
 #include "decision/reverse.h"
 #include "era/limits.h"

@@ -13,14 +13,14 @@
 #include <unistd.h>
 
 #define SKILL SLICE("skill://")
-#define TOLD_MAX 100000 /* definitions whose findings are remembered as recorded */
+#define RECORDED_MAX 100000 /* definitions whose findings are remembered as recorded */
 
 struct guard {
     struct pins *pins; /* NULL: nothing is pinned */
     uint64_t max_age_ms;
     enum guard_mode definitions;
     enum guard_mode results;
-    struct map told; /* findings that are on record, by their text */
+    struct map recorded; /* findings that are on record, by their text */
     struct arena arena;
 };
 
@@ -40,7 +40,7 @@ int guard_open(struct core *core, const struct guard_config *config, struct err 
     g->max_age_ms = config->max_age_ms;
     g->definitions = config->definitions;
     g->results = config->results;
-    map_init(&g->told);
+    map_init(&g->recorded);
     arena_init(&g->arena);
     for (size_t i = 0; i < core->server_count; i++)
         if (core->servers[i])
@@ -53,7 +53,7 @@ void guard_close(struct core *core) {
     if (!g)
         return;
     pins_close(g->pins);
-    map_free(&g->told);
+    map_free(&g->recorded);
     arena_free(&g->arena);
     free(g);
 }
@@ -86,9 +86,9 @@ enum guard_mode guard_of_results(const struct core *core) {
 /* Once for each text: the same lists are read repeatedly. */
 void guard_record(struct core *core, bool deny, struct slice text) {
     struct guard *g = core->guard;
-    if (g->told.count >= TOLD_MAX || map_get(&g->told, text))
+    if (g->recorded.count >= RECORDED_MAX || map_get(&g->recorded, text))
         return;
-    map_put(&g->told, arena_dup(&g->arena, text), g);
+    map_put(&g->recorded, arena_dup(&g->arena, text), g);
     cleanup_arena struct arena a;
     arena_init(&a);
     struct slice said = arena_printf(&a, "%.*s (%s)", SLICE_FMT(text),
@@ -285,10 +285,19 @@ bool guard_definitions(const struct core *core, const struct server *server, str
     return true;
 }
 
-static int check_known(const struct core *core, const struct server *server, struct err *err) {
+/* The server's current definitions. `done` and `command` name the operation in the error. */
+static int read_current(const struct core *core, const struct server *server, const char *done,
+                        const char *command, struct tape *t, struct arena *a, struct risk_lists *ret_lists,
+                        struct err *err) {
+    arena_init(a);
+    tape_init(t);
     if (!guard_pins(core, server))
         return err_set(err, "no definitions are pinned here: name a lock file with `pins: {lock: FILE}`");
-    return server->tools.loaded ? 0 : err_set(err, "the server's tools are not known yet");
+    if (!server->tools.loaded)
+        return err_set(err, "the server's tools are not known yet");
+    if (!guard_definitions(core, server, t, a, ret_lists))
+        return err_set(err, "a definition is too large to be %s here; use `sallyport pin %s`", done, command);
+    return 0;
 }
 
 int guard_diff(const struct core *core, const struct server *server,
@@ -297,12 +306,8 @@ int guard_diff(const struct core *core, const struct server *server,
     cleanup_arena struct arena a;
     cleanup_tape struct tape t;
     struct risk_lists lists;
-    arena_init(&a);
-    tape_init(&t);
-    if (check_known(core, server, err) < 0)
+    if (read_current(core, server, "shown", "diff", &t, &a, &lists, err) < 0)
         return -1;
-    if (!guard_definitions(core, server, &t, &a, &lists))
-        return err_set(err, "a definition is too large to be shown here; use `sallyport pin diff`");
     pins_diff(core->guard->pins, server, &lists, &a, each, ctx);
     return 0;
 }
@@ -311,11 +316,7 @@ int guard_accept(struct core *core, struct server *server, struct slice name, st
     cleanup_arena struct arena a;
     cleanup_tape struct tape t;
     struct risk_lists lists;
-    arena_init(&a);
-    tape_init(&t);
-    if (check_known(core, server, err) < 0)
+    if (read_current(core, server, "accepted", "accept", &t, &a, &lists, err) < 0)
         return -1;
-    if (!guard_definitions(core, server, &t, &a, &lists))
-        return err_set(err, "a definition is too large to be accepted here; use `sallyport pin accept`");
     return pins_accept(core->guard->pins, server, &lists, name.len ? &name : NULL, &a, err);
 }

@@ -53,7 +53,7 @@ static void forget_held(struct pins *p) {
 }
 
 /* Definitions were accepted: everything is judged again. An unreadable file changes nothing. */
-static void look_again(struct pins *p) {
+static void reload_lock(struct pins *p) {
     struct risk_lock *fresh = NULL;
     struct err err;
     if (read_lock(p->path, &fresh, &err) < 0) {
@@ -71,7 +71,7 @@ static void look_again(struct pins *p) {
     p->core->tools_changed(p->core);
 }
 
-static void on_lock_changed(struct io_watch *w) { look_again(container_of(w, struct pins, watch)); }
+static void on_lock_changed(struct io_watch *w) { reload_lock(container_of(w, struct pins, watch)); }
 
 struct pins *pins_open(struct core *core, const char *path, bool ask, struct err *err) {
     struct risk_lock *lock = NULL;
@@ -93,7 +93,7 @@ void pins_close(struct pins *p) {
     if (!p)
         return;
     io_watch_stop(&p->watch);
-    io_timer_stop(p->core->up.loop, &p->tell);
+    io_timer_stop(p->core->up.loop, &p->notify);
     risk_lock_free(p->lock);
     forget_held(p);
     free(p->path);
@@ -184,8 +184,8 @@ static struct slice held_key(const struct server *server, struct slice name, str
 }
 
 /* Once for all tools of a list, in a later turn of the loop. */
-static void on_tell(struct io_timer *timer) {
-    struct core *core = container_of(timer, struct pins, tell)->core;
+static void on_notify(struct io_timer *timer) {
+    struct core *core = container_of(timer, struct pins, notify)->core;
     core->tools_changed(core);
 }
 
@@ -197,8 +197,8 @@ static void hold(struct pins *p, const struct server *server, struct slice key, 
     cleanup_arena struct arena a;
     arena_init(&a);
     event(p, SLICE("pin"), arena_printf(&a, "server `%s`: %.*s", server->up.name, SLICE_FMT(why)));
-    if (!p->tell.due_ms)
-        io_timer_arm(p->core->up.loop, &p->tell, 0, on_tell);
+    if (!p->notify.due_ms)
+        io_timer_arm(p->core->up.loop, &p->notify, 0, on_notify);
 }
 
 /* The server's newest definition: that is the one to accept. */
@@ -332,6 +332,6 @@ int pins_accept(struct pins *p, const struct server *server, const struct risk_l
         io_file_write(p->path, buf_slice(&text), err) < 0)
         return -1;
     io_watch_seen(&p->watch);
-    look_again(p);
+    reload_lock(p);
     return 0;
 }

@@ -11,7 +11,7 @@ struct pins {
     bool ask;
     struct risk_lock *lock;
     struct io_watch watch;
-    struct io_timer tell; /* notifies clients that their tools have changed */
+    struct io_timer notify; /* notifies clients that their tools have changed */
     /* Tools and skills that were new or changed since the lock was read: "server\0name" -> reason. Such a
      * tool stays held even if its server shows the accepted definition again: a server that alternates is
      * not trusted. */

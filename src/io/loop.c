@@ -26,14 +26,14 @@ static void on_rest(uv_timer_t *handle) {
         uv_timer_stop(handle);
 }
 
-static void on_told(uv_timer_t *handle) {
+static void on_count_due(uv_timer_t *handle) {
     (void)handle;
-    log_told();
+    log_write_count();
 }
 
 static void turn_end(struct io_loop *loop) {
-    if (log_counts() && !uv_is_active((uv_handle_t *)&loop->told))
-        uv_timer_start(&loop->told, on_told, LOG_COUNT_MS, 0);
+    if (log_counts() && !uv_is_active((uv_handle_t *)&loop->count_timer))
+        uv_timer_start(&loop->count_timer, on_count_due, LOG_COUNT_MS, 0);
     if (loop->blocks.big_used && !uv_is_active((uv_handle_t *)&loop->rest))
         uv_timer_start(&loop->rest, on_rest, IO_REST_MS, IO_REST_MS);
     flush_conns(loop);
@@ -124,7 +124,7 @@ void io_loop_init(struct io_loop *loop) {
     uv_idle_init(&loop->uv, &loop->awake);
     loop->awake_until_us = 0;
     uv_timer_init(&loop->uv, &loop->rest);
-    uv_timer_init(&loop->uv, &loop->told);
+    uv_timer_init(&loop->uv, &loop->count_timer);
     loop->before_poll.data = loop->after_poll.data = loop->tick.data = loop;
     loop->awake.data = loop->rest.data = loop->no_wait.data = loop;
     uv_prepare_start(&loop->before_poll, on_before_poll);
@@ -132,7 +132,7 @@ void io_loop_init(struct io_loop *loop) {
     uv_unref((uv_handle_t *)&loop->before_poll);
     uv_unref((uv_handle_t *)&loop->after_poll);
     uv_unref((uv_handle_t *)&loop->rest);
-    uv_unref((uv_handle_t *)&loop->told);
+    uv_unref((uv_handle_t *)&loop->count_timer);
     uv_unref((uv_handle_t *)&loop->no_wait);
 }
 

@@ -41,8 +41,8 @@ struct io_loop {
     uv_timer_t tick;
     uv_idle_t awake;
     uint64_t awake_until_us;
-    uv_timer_t rest; /* runs while there are large blocks */
-    uv_timer_t told; /* runs while repeated log lines are counted */
+    uv_timer_t rest;        /* runs while there are large blocks */
+    uv_timer_t count_timer; /* runs while repeated log lines are counted */
     struct list slots[IO_TIMER_SLOTS];
     uint64_t wheel_ms; /* time up to which the wheel has been turned */
     uint32_t armed;

@@ -331,13 +331,13 @@ void io_tls_start_client(struct io_conn *c, struct io_tls_ctx *ctx, const char *
 
 /* ---- the peer's certificate ---- */
 
-struct telling {
+struct cert_reader {
     void (*each)(void *ctx, const char *name, struct slice value);
     void *ctx;
 };
 
 /* Programs read a text with a NUL in different ways, so it is not reported. */
-static void tell(const struct telling *t, const char *name, const ASN1_STRING *text) {
+static void report_field(const struct cert_reader *t, const char *name, const ASN1_STRING *text) {
     unsigned char *utf8 = NULL;
     int len = text ? ASN1_STRING_to_UTF8(&utf8, text) : -1;
     if (len > 0 && !memchr(utf8, 0, (size_t)len))
@@ -345,21 +345,21 @@ static void tell(const struct telling *t, const char *name, const ASN1_STRING *t
     OPENSSL_free(utf8);
 }
 
-static void tell_names(const struct telling *t, X509 *cert) {
+static void report_names(const struct cert_reader *t, X509 *cert) {
     GENERAL_NAMES *names = X509_get_ext_d2i(cert, NID_subject_alt_name, NULL, NULL);
     for (int i = 0; names && i < sk_GENERAL_NAME_num(names); i++) {
         const GENERAL_NAME *name = sk_GENERAL_NAME_value(names, i);
         if (name->type == GEN_EMAIL)
-            tell(t, "email", name->d.rfc822Name);
+            report_field(t, "email", name->d.rfc822Name);
         else if (name->type == GEN_DNS)
-            tell(t, "dns", name->d.dNSName);
+            report_field(t, "dns", name->d.dNSName);
         else if (name->type == GEN_URI)
-            tell(t, "uri", name->d.uniformResourceIdentifier);
+            report_field(t, "uri", name->d.uniformResourceIdentifier);
     }
     GENERAL_NAMES_free(names);
 }
 
-static void tell_subject(const struct telling *t, X509 *cert) {
+static void report_subject(const struct cert_reader *t, X509 *cert) {
     X509_NAME *subject = X509_get_subject_name(cert);
     BIO *out = BIO_new(BIO_s_mem());
     char *text;
@@ -371,7 +371,7 @@ static void tell_subject(const struct telling *t, X509 *cert) {
     BIO_free(out);
     int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
     if (at >= 0)
-        tell(t, "common_name", X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)));
+        report_field(t, "common_name", X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)));
 }
 
 /* The peer's verified certificate. */
@@ -390,9 +390,9 @@ bool io_tls_peer_der(const struct io_conn *c, struct buf *out) {
     return len > 0 && !out->full;
 }
 
-static void tell_cert(const struct telling *t, X509 *cert, uint64_t *ret_expires_s) {
-    tell_subject(t, cert);
-    tell_names(t, cert);
+static void report_cert(const struct cert_reader *t, X509 *cert, uint64_t *ret_expires_s) {
+    report_subject(t, cert);
+    report_names(t, cert);
     unsigned char hash[EVP_MAX_MD_SIZE];
     unsigned len = 0;
     char hex[2 * EVP_MAX_MD_SIZE + 1] = "";
@@ -408,7 +408,7 @@ bool io_tls_peer(const struct io_conn *c, void (*each)(void *ctx, const char *na
                  void *ctx, uint64_t *ret_expires_s) {
     X509 *cert = peer_cert(c);
     if (cert)
-        tell_cert(&(struct telling){each, ctx}, cert, ret_expires_s);
+        report_cert(&(struct cert_reader){each, ctx}, cert, ret_expires_s);
     return cert;
 }
 
@@ -417,7 +417,7 @@ bool io_tls_cert(struct slice der, void (*each)(void *ctx, const char *name, str
     const unsigned char *at = (const unsigned char *)der.ptr;
     X509 *cert = d2i_X509(NULL, &at, (long)der.len);
     if (cert)
-        tell_cert(&(struct telling){each, ctx}, cert, ret_expires_s);
+        report_cert(&(struct cert_reader){each, ctx}, cert, ret_expires_s);
     X509_free(cert);
     return cert;
 }

@@ -27,7 +27,7 @@ static void settle(struct io_watch *w, const struct stat *now) {
     w->changed(w);
 }
 
-static void look(struct io_timer *timer) {
+static void check_file(struct io_timer *timer) {
     struct io_watch *w = container_of(timer, struct io_watch, timer);
     struct stat now;
     if (stat(w->path, &now) == 0) {
@@ -38,7 +38,7 @@ static void look(struct io_timer *timer) {
         if (w->gone)
             w->gone(w);
     }
-    io_timer_arm(w->loop, timer, IO_WATCH_MS, look);
+    io_timer_arm(w->loop, timer, IO_WATCH_MS, check_file);
 }
 
 void io_watch_times(struct io_loop *loop, uint64_t quiet_ms, uint64_t longest_ms) {
@@ -53,7 +53,7 @@ void io_watch_start(struct io_watch *w, struct io_loop *loop, const char *path,
     *w = (struct io_watch){.loop = loop, .path = path, .changed = changed};
     if (stat(path, &w->known) != 0)
         memset(&w->known, 0, sizeof(w->known));
-    io_timer_arm(loop, &w->timer, IO_WATCH_MS, look);
+    io_timer_arm(loop, &w->timer, IO_WATCH_MS, check_file);
 }
 
 void io_watch_seen(struct io_watch *w) {

@@ -9,8 +9,8 @@
 struct io_worker {
     pthread_t thread;
     pthread_mutex_t mutex;
-    pthread_cond_t wake; /* wakes the thread: new work, or the end */
-    pthread_cond_t told; /* wakes the loop: a job has run */
+    pthread_cond_t wake;    /* wakes the thread: new work, or the end */
+    pthread_cond_t changed; /* wakes the loop: a job has run */
     struct list queue;
     struct list ready; /* `done` must be called */
     size_t waiting;    /* queued or running */
@@ -37,14 +37,14 @@ static void *worker_thread(void *arg) {
         list_push(&w->ready, &work->node);
         w->waiting--;
         uv_async_send(&w->notice);
-        pthread_cond_signal(&w->told);
+        pthread_cond_signal(&w->changed);
     }
     pthread_mutex_unlock(&w->mutex);
     return NULL;
 }
 
 /* Each callback may add more work. */
-static bool tell_ready(struct io_worker *w) {
+static bool call_done(struct io_worker *w) {
     for (bool some = false;; some = true) {
         pthread_mutex_lock(&w->mutex);
         struct list *n = list_pop(&w->ready);
@@ -58,7 +58,7 @@ static bool tell_ready(struct io_worker *w) {
 
 static void on_notice(uv_async_t *notice) {
     struct io_worker *w = notice->data;
-    tell_ready(w);
+    call_done(w);
     pthread_mutex_lock(&w->mutex);
     if (w->waiting == 0)
         uv_unref((uv_handle_t *)notice);
@@ -84,7 +84,7 @@ static struct io_worker *worker_of(struct io_loop *loop) {
     list_init(&w->ready);
     pthread_mutex_init(&w->mutex, NULL);
     pthread_cond_init(&w->wake, NULL);
-    pthread_cond_init(&w->told, NULL);
+    pthread_cond_init(&w->changed, NULL);
     CHECK(uv_async_init(&loop->uv, &w->notice, on_notice) == 0);
     w->notice.data = w;
     uv_unref((uv_handle_t *)&w->notice);
@@ -98,7 +98,7 @@ void io_work_add(struct io_loop *loop, struct io_work *work) {
     struct io_worker *w = worker_of(loop);
     pthread_mutex_lock(&w->mutex);
     while (w->waiting >= IO_WORK_MAX)
-        pthread_cond_wait(&w->told, &w->mutex);
+        pthread_cond_wait(&w->changed, &w->mutex);
     w->waiting++;
     uv_ref((uv_handle_t *)&w->notice); /* keeps the loop alive until it is done */
     list_push(&w->queue, &work->node);
@@ -112,9 +112,9 @@ bool io_work_finish(struct io_loop *loop) {
     for (bool over = !w; !over;) {
         pthread_mutex_lock(&w->mutex);
         while (w->waiting > 0)
-            pthread_cond_wait(&w->told, &w->mutex);
+            pthread_cond_wait(&w->changed, &w->mutex);
         pthread_mutex_unlock(&w->mutex);
-        some |= tell_ready(w);
+        some |= call_done(w);
         pthread_mutex_lock(&w->mutex);
         over = w->waiting == 0 && list_empty(&w->ready);
         pthread_mutex_unlock(&w->mutex);
@@ -126,7 +126,7 @@ static void on_closed(uv_handle_t *handle) {
     struct io_worker *w = handle->data;
     pthread_mutex_destroy(&w->mutex);
     pthread_cond_destroy(&w->wake);
-    pthread_cond_destroy(&w->told);
+    pthread_cond_destroy(&w->changed);
     free(w);
 }
 

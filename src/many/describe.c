@@ -46,7 +46,7 @@ static void gather_capabilities(struct description *h) {
     }
 }
 
-static bool says_no(const struct tape *t, uint32_t key) {
+static bool is_false(const struct tape *t, uint32_t key) {
     uint32_t listing =
         tape_eq(t, key, SLICE("io.modelcontextprotocol/skills")) && tape_is(t, key + 1, TAPE_OBJECT)
             ? tape_get_str(t, key + 1, "directoryRead")
@@ -73,7 +73,7 @@ static void emit_union(struct description *h, struct emit *e, const char *name, 
                 continue;
             TAPE_FOR_MEMBER(t, node, key) {
                 struct slice member = tape_text(t, key, a);
-                if ((yes && says_no(t, key)) || map_get(&seen, member))
+                if ((yes && is_false(t, key)) || map_get(&seen, member))
                     continue;
                 map_put(&seen, member, h);
                 emit_key_slice(e, member);

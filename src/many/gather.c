@@ -375,7 +375,7 @@ void gather_listen_to(struct call *c, struct server *server) {
     part_ask(part_add(c->gather, server, c->method), buf_slice(&filter));
 }
 
-void gather_listen_tell(struct call *c, const char *list) {
+void gather_listen_notify(struct call *c, const char *list) {
     struct slice flag = arena_printf(&c->arena, "%sListChanged", list);
     if (!wants(c, flag.ptr))
         return;

@@ -26,4 +26,4 @@ void gather_end(struct call *c);
 /* A server of the session accepts subscriptions from now on; `c` is a subscription. */
 void gather_listen_to(struct call *c, struct server *server);
 /* A message of the gate's own for a subscription: the named list has changed ("tools"). */
-void gather_listen_tell(struct call *c, const char *list);
+void gather_listen_notify(struct call *c, const char *list);

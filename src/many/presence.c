@@ -5,13 +5,14 @@
 #include "call/client.h"
 #include "channel/channel.h"
 #include "channel/limits.h"
+#include "channel/outbox.h"
 #include "many/gather.h"
 #include "many/limits.h"
 #include "mcp/translate.h"
 #include "server/server.h"
 #include "wire/emit.h"
 
-static void tell_list(struct session *s, const char *list) {
+static void notify_list(struct session *s, const char *list) {
     struct arena a;
     arena_init(&a);
     struct splice text;
@@ -23,15 +24,15 @@ static void tell_list(struct session *s, const char *list) {
     arena_free(&a);
 }
 
-static void tell_session(struct session *s, const char *list) {
+static void notify_session(struct session *s, const char *list) {
     if (s->closed)
         return;
     if (!s->stateless && s->initialized)
-        tell_list(s, list);
+        notify_list(s, list);
     LIST_FOR (n, &s->calls) {
         struct call *c = container_of(n, struct call, node);
         if (c->kind == CALL_LISTEN && !c->subcall)
-            gather_listen_tell(c, list);
+            gather_listen_notify(c, list);
     }
 }
 
@@ -41,14 +42,14 @@ void presence_lists_changed(struct session *s) {
     static const char *const lists[] = {"tools", "prompts", "resources"};
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
         if (promised(s, lists[i]))
-            tell_session(s, lists[i]);
+            notify_session(s, lists[i]);
 }
 
 void presence_tools_changed(struct core *core) {
     LIST_FOR (n, &core->sessions) {
         struct session *s = container_of(n, struct session, node);
         if (!s->pool)
-            tell_session(s, "tools");
+            notify_session(s, "tools");
     }
 }
 
@@ -66,7 +67,7 @@ static void forget_none(struct call_sink *sink) { free(sink); }
 static const struct call_sink_ops forget_ops = {
     .reply = forget_reply, .event = forget_event, .streaming = forget_streaming, .none = forget_none};
 
-static void tell(struct channel *ch, const char *method, const char *member, struct slice value) {
+static void send_own(struct channel *ch, const char *method, const char *member, struct slice value) {
     struct buf text;
     struct emit e;
     buf_init(&text, MSG_BYTES_MAX);
@@ -93,13 +94,13 @@ static void renew(struct channel *ch) {
     if (s->stateless || ch->era != ERA_LEGACY)
         return;
     if (s->log_level[0] && server_offers(ch->server, "logging"))
-        tell(ch, "logging/setLevel", "level", slice_str(s->log_level));
+        send_own(ch, "logging/setLevel", "level", slice_str(s->log_level));
     cleanup_arena struct arena a;
     arena_init(&a);
     while ((entry = map_next(&ch->subscribed, &at)) && count < CHANNEL_URIS_MAX)
         uris[count++] = arena_dup(&a, entry->key);
     for (size_t i = 0; i < count; i++)
-        tell(ch, "resources/subscribe", "uri", uris[i]);
+        send_own(ch, "resources/subscribe", "uri", uris[i]);
 }
 
 /* With many servers the gate itself has declared listChanged; a single server declares it itself. */

@@ -234,7 +234,7 @@ static enum call_next keep_initialize(struct call *c) {
     return CALL_NEXT;
 }
 
-static enum call_next hear_notification(struct call *c) {
+static enum call_next handle_notification(struct call *c) {
     struct session *s = c->session;
     if (c->kind == CALL_INITIALIZED)
         s->initialized = true;
@@ -249,7 +249,7 @@ static enum call_next find_server(struct call *c) {
                 slice_ends(c->method, SLICE("/subscribe")) || slice_ends(c->method, SLICE("/unsubscribe")) ||
                 slice_is(c->method, "tasks/list") || slice_is(c->method, "tasks/result");
     if (!c->request->rpc.id)
-        return hear_notification(c);
+        return handle_notification(c);
     if (c->modern ? gone : c->kind == CALL_DISCOVER || c->kind == CALL_LISTEN)
         return answer_refuse(c, RPC_METHOD_NOT_FOUND, c->modern ? 404 : 0, "Method not found");
     switch (c->kind) {

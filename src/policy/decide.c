@@ -277,12 +277,12 @@ static enum check_answer check_schema(struct eval *e, const struct check *c, str
 }
 
 /* The result if every value that could not be judged were harmless. */
-static enum truth eval_hopeful(struct eval *e, const struct cond *conds) {
+static enum truth eval_optimistic(struct eval *e, const struct cond *conds) {
     struct policy_trace *trace = e->trace;
     e->trace = NULL;
-    e->hopeful = true;
+    e->optimistic = true;
     enum truth truth = policy_eval(e, conds);
-    e->hopeful = false;
+    e->optimistic = false;
     e->trace = trace;
     return truth;
 }
@@ -295,7 +295,7 @@ static enum check_answer check_run(struct eval *e, const struct check *c, struct
     enum truth truth = policy_eval(e, &c->conds);
     if (truth == TRUTH_FAULT)
         return CHECK_DENIES;
-    if (e->unsure && truth == eval_hopeful(e, &c->conds))
+    if (e->unsure && truth == eval_optimistic(e, &c->conds))
         e->unsure = NULL; /* it did not change the result */
     if (c->mode == CHECK_REQUIRE)
         return truth == TRUTH_YES ? CHECK_PASSES : CHECK_DENIES;
@@ -652,7 +652,7 @@ static void decide_method(struct eval *e, struct policy_verdict *v) {
     for (size_t i = 0; i < p->method_pattern_count; i++)
         if (policy_glob_names(p->method_patterns[i]->name, method))
             e->applied[e->applied_count++] = p->method_patterns[i];
-    if (e->applied_count == 0 && !p->says_allow && e->facts->direction == POLICY_TO_CLIENT &&
+    if (e->applied_count == 0 && !p->allows_by_default && e->facts->direction == POLICY_TO_CLIENT &&
         slice_starts(method, SLICE("sampling/"))) {
         deny_or_note(e, v, POLICY_BY_METHOD, false, SLICE("(sampling)"), SLICE("/methods"),
                      method_refused(e));
@@ -677,7 +677,7 @@ void policy_decide(const struct policy *p, const struct policy_facts *f, struct 
     e.blame = e.unsure = NULL;
     e.fault = NULL;
     e.found_kind = (struct slice){0};
-    e.hopeful = e.strict = false;
+    e.optimistic = e.strict = false;
     e.args_checked = !f->schema && !f->schema_unreadable; /* there is nothing to check them against */
     policy_budget_init(&e.budget, a);
     if (slice_is(f->method, "tools/call"))

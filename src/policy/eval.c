@@ -59,7 +59,7 @@ static enum truth eval_value(struct eval *e, const struct cond *c, const struct 
         policy_trace_leaf(e->trace, c, v, truth);
     if (truth != TRUTH_UNSURE)
         return truth;
-    if (e->hopeful)
+    if (e->optimistic)
         return truth_of(c->lenient);
     e->unsure = c;
     e->unsure_type = is_unsure ? NULL : policy_value_type_name(v);

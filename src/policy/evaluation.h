@@ -18,7 +18,7 @@ struct eval {
     struct policy_budget budget;
     const struct cond *blame;  /* the leaf that decided last */
     const struct cond *unsure; /* the leaf with a value that it cannot judge */
-    bool hopeful;              /* such a value gets the result that allows the call */
+    bool optimistic;           /* such a value gets the result that allows the call */
     const char *unsure_type;   /* type of that value; NULL: its path cannot be followed */
     const char *fault;         /* why TRUTH_FAULT */
     struct slice found_kind;   /* kind and place of the personal data or secret that decided */

@@ -195,7 +195,7 @@ static const struct cond *find_silent(const struct entry *entry, const struct co
         return found;
     bool finds = c->op == OP_CONTAINS_SECRET || c->op == OP_PII; /* a missing value contains none */
     bool silent = !c->lenient && c->path.root == ROOT_ARGS && c->op != OP_EXISTS && !finds &&
-                  !c->says_missing && c->path.step_count && !entry_requires(entry, c->path.text);
+                  !c->has_missing && c->path.step_count && !entry_requires(entry, c->path.text);
     return silent ? c : NULL;
 }
 

@@ -65,7 +65,7 @@ static void load_default(struct loader *l, const struct tree *root) {
     struct slice text = policy_member_text(l, root, (struct place){0}, "default");
     const struct tree *at = tree_get(root, "default");
     bool required = l->policy->dialect == POLICY_LAYER && !l->page_form;
-    l->policy->says_allow = slice_is(text, "allow");
+    l->policy->allows_by_default = slice_is(text, "allow");
     l->policy->default_deny = slice_is(text, "deny") || (l->page_form && !tree_get(root, "tools"));
     if (slice_is(text, "allow") || slice_is(text, "deny") || (!text.len && !required))
         return;

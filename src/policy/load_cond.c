@@ -500,7 +500,7 @@ static void read_modifiers(const struct where *w, const struct tree *t, struct c
     if (!missing.len)
         missing = w->ctx->missing;
     c->lenient = w->lenient;
-    c->says_missing = missing.len > 0;
+    c->has_missing = missing.len > 0;
     c->match_all = match.len ? slice_is(match, "all") : w->lenient;
     if (match.len && !slice_is(match, "all") && !slice_is(match, "any"))
         policy_problem(w->l, t, w->place.pointer, (struct slice){0},

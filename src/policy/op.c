@@ -22,7 +22,7 @@ static bool is_node(const struct value *v, enum tape_type type) {
 static bool may_be_parsed(const struct eval *e, const struct cond *c, const struct value *v,
                           struct slice text) {
     return v->kind == VALUE_NODE && policy_value_may_be_json(text) &&
-           !(e->facts->schema && policy_schema_says_text(e->facts->schema, &c->path));
+           !(e->facts->schema && policy_schema_is_text(e->facts->schema, &c->path));
 }
 
 /* The text to judge. false: servers may see different texts, and the result is UNSURE. */
@@ -370,7 +370,7 @@ enum truth policy_op_judge(struct eval *e, const struct cond *c, const struct va
         return truth_of((v->kind != VALUE_ABSENT && !policy_value_is_null(v)) == (c->value.number != 0));
     bool finds = c->op == OP_PII || c->op == OP_CONTAINS_SECRET;
     if (v->kind == VALUE_ABSENT)
-        return truth_of(finds && !c->says_missing ? c->wants_none : c->absent);
+        return truth_of(finds && !c->has_missing ? c->wants_none : c->absent);
     switch (c->op) {
     case OP_EQ:
         return policy_value_equals(v, &c->value, e->arena);

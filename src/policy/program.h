@@ -102,7 +102,7 @@ struct cond {
     bool lenient;      /* the result that allows a call: true in require, false in deny */
     bool match_all;    /* array steps: every element, or some element */
     bool absent;       /* result for a missing path (not for exists) */
-    bool says_missing; /* set by on_missing */
+    bool has_missing;  /* set by on_missing */
     bool before_count; /* the limit's own condition: compares the current count; the reservation does the
                           exact check */
     struct constant value;
@@ -226,8 +226,8 @@ struct policy {
     struct slice version;
     enum policy_dialect dialect;
     bool default_deny;
-    bool says_allow; /* `default: allow` is explicit: everything that no entry names is allowed, sampling
-                        included */
+    bool allows_by_default; /* `default: allow` is explicit: everything that no entry names is allowed,
+                        sampling included */
     bool shadow;
     bool prune;
     bool wants_traits; /* class or tags of a tool can change a verdict */

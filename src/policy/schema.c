@@ -412,7 +412,7 @@ static bool is_text_type(const struct tape *t, uint32_t type) {
     return true;
 }
 
-static bool says_text(const struct policy_schema *s, const struct sub *sub) {
+static bool is_text(const struct policy_schema *s, const struct sub *sub) {
     if (!sub)
         return false;
     if (sub->ref && !sub->at[W_TYPE])
@@ -429,7 +429,7 @@ static bool says_text(const struct policy_schema *s, const struct sub *sub) {
     return true;
 }
 
-bool policy_schema_says_text(const struct policy_schema *s, const struct path *path) {
+bool policy_schema_is_text(const struct policy_schema *s, const struct path *path) {
     const struct sub *sub = s->subs[0];
     for (uint32_t i = 0; sub && i < path->step_count; i++) {
         const struct step *step = &path->steps[i];
@@ -440,7 +440,7 @@ bool policy_schema_says_text(const struct policy_schema *s, const struct path *p
             next = sub->at[W_PROPERTIES] ? tape_get(&s->tape, sub->at[W_PROPERTIES], step->key) : 0;
         sub = next ? s->subs[next] : NULL;
     }
-    return says_text(s, sub);
+    return is_text(s, sub);
 }
 
 /* If the schema has no list of properties, or allows others, it does not restrict a key. */

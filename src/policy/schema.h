@@ -52,4 +52,4 @@ enum policy_schema_answer policy_schema_judge(const struct policy_schema *s, con
 uint32_t policy_schema_unnamed(const struct policy_schema *s, const struct path *path, const struct tape *t,
                                uint32_t node, uint32_t after, bool *ret_last);
 /* Does the schema require a string, or null, at the path? */
-bool policy_schema_says_text(const struct policy_schema *s, const struct path *path);
+bool policy_schema_is_text(const struct policy_schema *s, const struct path *path);

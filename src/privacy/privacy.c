@@ -127,7 +127,7 @@ void privacy_count(struct privacy *pii, const struct filter_report *report) {
 }
 
 /* Does any rule of this gate detect this kind? */
-static bool looked_for(const struct core *core, unsigned kind) {
+static bool is_detected(const struct core *core, unsigned kind) {
     const struct privacy *pii = core->privacy;
     const unsigned slot = kind < PII_BUILTIN ? kind : FILTER_MODE_CUSTOM;
     bool looks = pii->mode != FILTER_OFF;
@@ -151,7 +151,7 @@ const struct policy_pii *privacy_seen(const struct session *s, struct arena *a, 
     const struct trail *t = trail_of(s->core, s->principal->id);
     const uint32_t *most = t->pii_ms + core->flow_window_ms >= clock_wall_ms() ? t->pii_most : NULL;
     for (unsigned i = 0; (name = privacy_kind_name(core->privacy, i)); i++)
-        if (looked_for(core, i))
+        if (is_detected(core, i))
             seen[n++] = (struct policy_pii){slice_str(name), most ? most[i] : 0};
     if (n) /* all kinds together */
         seen[n++].most = most ? most[PII_KINDS_MAX] : 0;

@@ -27,7 +27,7 @@ struct server {
     uint64_t health_timeout_ms;
     uint64_t health_checks; /* health checks sent, and those that failed */
     uint64_t health_misses;
-    uint64_t heard_ms;                 /* by any of its links, on the clock of health.c */
+    uint64_t received_ms;              /* by any of its links, on the clock of health.c */
     uint64_t asked_ms;                 /* the same */
     uint64_t gone_ms;                  /* over HTTP: links that have heard nothing since are over */
     char fault[SERVER_FAULT_MAX];      /* why it is down; empty when it is not */

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "call/client_ask.h"
 #include "channel/deliver.h"
+#include "channel/outbox.h"
 #include "decision/reverse.h"
 #include "era/adapt.h"
 #include "era/park.h"

@@ -17,7 +17,7 @@ struct builtin {
     struct list queue;
     struct buf text; /* of the message being handed over */
     uv_idle_t later; /* runs while the queue is not empty, or the start is to be reported */
-    bool told_up;
+    bool reported_up;
     bool paused;
 };
 
@@ -41,8 +41,8 @@ static void builtin_deliver(struct builtin *b, struct builtin_msg *m) {
 /* Only what is queued now: an answer may immediately lead to the next message. */
 static void on_later(uv_idle_t *idle) {
     struct builtin *b = idle->data;
-    if (!b->told_up) {
-        b->told_up = true;
+    if (!b->reported_up) {
+        b->reported_up = true;
         b->base.is_up = true;
         b->base.events->up(b->base.owner);
     }

@@ -14,7 +14,7 @@ static bool mentions(struct slice text, struct slice word) {
     return false;
 }
 
-static bool speaks_of_session(struct slice text) {
+static bool mentions_session(struct slice text) {
     text = slice_upto(text, UP_ERROR_TEXT_MAX);
     return mentions(text, SLICE("session")) || mentions(text, SLICE("not initialized"));
 }
@@ -29,7 +29,7 @@ static void error_take(const struct tape *t, const struct rpc *rpc, struct up_er
     if (code && !tape_int(t, code, &out->code))
         out->code = 0;
     bool of_transport = out->code == -32000 || out->code == -32001 || out->code == RPC_INVALID_REQUEST;
-    out->on_session = of_transport && message && speaks_of_session(tape_raw(t, message));
+    out->on_session = of_transport && message && mentions_session(tape_raw(t, message));
 }
 
 void up_error_read(struct slice body, struct up_error *out) {
@@ -41,7 +41,7 @@ void up_error_read(struct slice body, struct up_error *out) {
     if (tape_parse(&t, body, NULL) == TAPE_OK && rpc_read(&t, &rpc, &why) == 0 && rpc.kind == RPC_ERROR)
         error_take(&t, &rpc, out);
     else
-        out->on_session = speaks_of_session(body);
+        out->on_session = mentions_session(body);
     tape_free(&t);
 }
 

@@ -26,16 +26,16 @@ static void value_drop(struct up_secret *s) {
     free(steal(s->value));
 }
 
-static bool is_wanting(const struct up_secret *s) { return (!s->value && !s->none) || s->stale; }
+static bool needs_value(const struct up_secret *s) { return (!s->value && !s->none) || s->stale; }
 
 bool up_secrets_ready(const struct up_server *s) {
     LIST_FOR (n, &s->secrets)
-        if (is_wanting(secret_of(n)))
+        if (needs_value(secret_of(n)))
             return false;
     return true;
 }
 
-static void tell(struct up_server *s, const char *fault) {
+static void notify_waiting(struct up_server *s, const char *fault) {
     struct list due, *n;
     list_init(&due);
     while ((n = list_pop(&s->secret_waiters)))
@@ -57,11 +57,11 @@ static void fetch(struct up_secret *s) {
 static void on_fetch(struct io_timer *timer) {
     struct up_server *s = container_of(timer, struct up_server, secret_timer);
     if (up_secrets_ready(s)) {
-        tell(s, NULL);
+        notify_waiting(s, NULL);
         return;
     }
     LIST_FOR_SAFE (n, next, &s->secrets)
-        if (is_wanting(secret_of(n)))
+        if (needs_value(secret_of(n)))
             fetch(secret_of(n));
 }
 
@@ -131,7 +131,7 @@ void up_secret_set(struct up_secret *s, struct slice value) {
     server->secret_epoch++;
     s->stale = s->none = false;
     if (up_secrets_ready(server))
-        tell(server, NULL);
+        notify_waiting(server, NULL);
 }
 
 void up_secret_none(struct up_secret *s) {
@@ -139,14 +139,14 @@ void up_secret_none(struct up_secret *s) {
     value_drop(s);
     s->none = true;
     if (up_secrets_ready(s->server))
-        tell(s->server, NULL);
+        notify_waiting(s->server, NULL);
 }
 
 void up_secret_fail(struct up_secret *s, const char *why) {
     char text[UP_ERROR_TEXT_MAX + 512 + UP_COMMAND_MAX];
     s->fetching = false;
     snprintf(text, sizeof(text), "server `%s`: header `%s`: %s", s->server->name, s->header, why);
-    tell(s->server, text);
+    notify_waiting(s->server, text);
 }
 
 /* ---- from a file ---- */
@@ -205,7 +205,7 @@ struct command_secret {
     uint64_t token; /* of the run under way */
     struct io_conn *out;
     struct io_conn *errors; /* read and forgotten: a program must not fail for having complained */
-    struct buf said;
+    struct buf output;
     bool ended; /* its output has */
     bool exited;
     int status;
@@ -237,36 +237,36 @@ static void command_over(struct command_secret *c, const char *fault) {
     if (fault)
         up_secret_fail(&c->base, fault);
     else
-        up_secret_set(&c->base, buf_slice(&c->said));
-    if (c->said.ptr)
-        OPENSSL_cleanse(c->said.ptr, c->said.cap);
-    buf_reset(&c->said);
+        up_secret_set(&c->base, buf_slice(&c->output));
+    if (c->output.ptr)
+        OPENSSL_cleanse(c->output.ptr, c->output.cap);
+    buf_reset(&c->output);
     if (c->ttl_ms && !fault)
         io_timer_arm(command_loop(c), &c->timer, c->ttl_ms, on_ttl);
 }
 
-static void command_look(struct command_secret *c) {
+static void command_check(struct command_secret *c) {
     if (!c->ended || !c->exited)
         return;
-    bool fine = WIFEXITED(c->status) && WEXITSTATUS(c->status) == 0 && !c->said.full;
+    bool fine = WIFEXITED(c->status) && WEXITSTATUS(c->status) == 0 && !c->output.full;
     command_over(c, fine ? NULL : "the program failed");
 }
 
-static size_t on_said(struct io_conn *io, void *owner, struct block *b, char *ptr, size_t len) {
+static size_t on_output(struct io_conn *io, void *owner, struct block *b, char *ptr, size_t len) {
     (void)io, (void)b;
     struct command_secret *c = owner;
-    buf_put(&c->said, ptr, len);
+    buf_put(&c->output, ptr, len);
     return len;
 }
 
-static void on_said_end(struct io_conn *io, void *owner, int status) {
+static void on_output_end(struct io_conn *io, void *owner, int status) {
     (void)io, (void)status;
     struct command_secret *c = owner;
     c->ended = true;
-    command_look(c);
+    command_check(c);
 }
 
-static const struct io_handlers said_handlers = {.data = on_said, .end = on_said_end};
+static const struct io_handlers output_handlers = {.data = on_output, .end = on_output_end};
 
 static size_t on_error_text(struct io_conn *io, void *owner, struct block *b, char *ptr, size_t len) {
     (void)io, (void)owner, (void)b, (void)ptr;
@@ -290,7 +290,7 @@ static void on_started(void *owner, struct spawn_child child) {
     close(child.in);
     c->errors = io_conn_fd(command_loop(c), child.errors, true, &error_handlers, c);
     io_conn_read(c->errors, true);
-    c->out = io_conn_fd(command_loop(c), child.out, true, &said_handlers, c);
+    c->out = io_conn_fd(command_loop(c), child.out, true, &output_handlers, c);
     io_conn_read(c->out, true);
 }
 
@@ -299,7 +299,7 @@ static void on_exited(void *owner, int status) {
     c->token = 0;
     c->exited = true;
     c->status = status;
-    command_look(c);
+    command_check(c);
 }
 
 static void on_slow(struct io_timer *timer) {
@@ -327,7 +327,7 @@ static void command_free(struct up_secret *s) {
     if (c->token)
         spawn_signal(s->server->core->spawn, c->token, SIGKILL);
     command_clear(c);
-    buf_free(&c->said);
+    buf_free(&c->output);
     free(c);
 }
 
@@ -340,7 +340,7 @@ struct up_secret *up_secret_command(struct up_server *server, const char *header
     c->argv = argv;
     c->envp = envp;
     c->ttl_ms = ttl_ms;
-    buf_init(&c->said, UP_SECRET_MAX + 2);
+    buf_init(&c->output, UP_SECRET_MAX + 2);
     up_secret_add(server, &c->base);
     return &c->base;
 }

@@ -150,7 +150,7 @@ static void test_log_often(void **state) {
     log_often(LOG_WARN, SLICE("never"));
     log_often(LOG_WARN, SLICE("never"));
     bool counts = log_counts();
-    log_told();
+    log_write_count();
     bool late = log_counts();
     log_often(LOG_WARN, SLICE("never"));
     log_hold(false);
