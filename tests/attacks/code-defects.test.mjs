@@ -92,7 +92,7 @@ test('python-interpreter: nothing of its code runs in the server', async (t) => 
   assert.match(await say({ code: 'n = globals().get("n", 0) + 1\neval("1 +")', session_id: 'twice' }), /SyntaxError/);
   assert.match(await say({ code: 'n', session_id: 'twice' }), /\n1\n/, 'run once, though a SyntaxError came while it ran');
   assert.match(await say({ code: 'x = 1\nx + 1', session_id: 'last' }), /\n2\n/, 'the last expression of several lines is echoed');
-  assert.match(await say({ code: 'print("part")\nimport time\ntime.sleep(60)', execution_mode: 'subprocess', timeout: 3 }), /part/, 'output before a timeout is kept');
+  assert.match(await say({ code: 'print("part")\nimport time\ntime.sleep(60)', execution_mode: 'subprocess', timeout: 8 }), /part/, 'output before a timeout is kept');
   await say({ code: 'x', save_as: '../outside.py' });
   assert.ok(!existsSync(join(gate.home, 'code', 'outside.py')));
   for (const name of ['--index-url=http://evil', 'git+https://evil/x', 'x; touch /tmp/y']) {
@@ -114,7 +114,7 @@ test('datagen: results are values, a run can be stopped, its earlier output is k
   assert.deepEqual(structuredContent.result, { rows: [1, 2] }, 'not JSON inside of a text');
   const failed = await peer.call('executeCode', { script: '1 / 0' });
   assert.deepEqual([failed.isError, failed.structuredContent.status], [true, 'failed']);
-  const late = (await peer.call('executeCode', { script: 'print("item 1 done", flush=True)\nimport time\ntime.sleep(600)', timeout: 3 })).structuredContent;
+  const late = (await peer.call('executeCode', { script: 'print("item 1 done", flush=True)\nimport time\ntime.sleep(600)', timeout: 8 })).structuredContent;
   assert.match(late.error, /timed out/);
   assert.match(late.stdout, /item 1 done/, 'nothing that was finished is lost');
   const { execution_uuid } = (await peer.call('asyncExecuteCode', { script: 'result = 42' })).structuredContent;

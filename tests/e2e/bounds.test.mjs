@@ -31,11 +31,11 @@ describe('bounds', { concurrency: 1 }, () => {
   });
 
   test('sessions.idle: a session without requests ends', async (t) => {
-    const gate = await serve(t, { sessions: { idle: '1s' } });
+    const gate = await serve(t, { sessions: { idle: '4s' } });
     const client = await LegacyHttp.open(gate.url);
     await client.call('a__echo', {});
     const status = async () => (await post(gate.url, { jsonrpc: '2.0', id: 3, method: 'ping' }, { headers: { 'Mcp-Session-Id': client.sessionId } })).status;
-    await within((async () => { do await delay(2500); while (await status() !== 404); })(), 'the session is still there', 30_000);
+    await within((async () => { do await delay(6000); while (await status() !== 404); })(), 'the session is still there');
   });
 
   test('log.server_lines: lines of a server beyond the limit per second are counted and dropped', async (t) => {
@@ -51,10 +51,12 @@ describe('bounds', { concurrency: 1 }, () => {
     const dumb = rawStdio(({ serve: answer }) => answer({ 'tools/list': () => new Promise(() => {}) }));
     const gate = await serve(t, { discovery: { timeout: '1s' }, servers: { a: program(probeCommand('a')), dumb: program(dumb) } });
     const client = await LegacyHttp.open(gate.url);
-    const begun = Date.now();
-    const { tools } = await client.request('tools/list');
-    assert.ok(tools.some(({ name }) => name === 'a__echo'));
-    assert.ok(Date.now() - begun < 14_000, 'well before the default of 15 s');
+    await client.call('a__echo', {}); // it is up
+    for (let tools = []; !tools.some(({ name }) => name === 'a__echo');) { // on a busy machine it may be late itself
+      const begun = Date.now();
+      ({ tools } = await client.request('tools/list'));
+      assert.ok(Date.now() - begun < 14_000, 'well before the default of 15 s');
+    }
   });
 
   test('audit.segment_mb: the log continues in a new segment, and verify passes', async (t) => {

@@ -238,16 +238,16 @@ try_it("other address", lambda: socket.socket().connect(("10.0.0.1", 80)))`);
   const many = await code(`import socket
 held, refused = [], 0
 for i in range(200):
-  s = socket.create_connection(("127.0.0.1", 3128)); s.settimeout(5)
+  s = socket.create_connection(("127.0.0.1", 3128)); s.settimeout(30)
   try:
     s.sendall(b"CONNECT 127.0.0.1:${port} HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n")
     ok = s.recv(100).startswith(b"HTTP/1.1 200")
   except OSError: ok = False
   if ok: held.append(s)
   else: refused += 1
-result = [len(held), refused]`);
+result = [len(held), refused]`, 'python', { timeout_seconds: 120 });
   assert.deepEqual(many.result, [64, 136], JSON.stringify(many));
-  const by = Date.now() + 5000;
+  const by = Date.now() + 60_000;
   while ((held.closed ?? 0) < held.length && Date.now() < by) await new Promise((resolve) => setTimeout(resolve, 20));
   assert.equal(held.closed, held.length, 'they ended with the run');
 });

@@ -149,23 +149,24 @@ describe('the console and an identity provider', { concurrency: 1 }, () => {
   });
 
   test('a session outlives its ID token and ends after its own time', async (t) => {
-    const world = await worldOf(t, { ttl: 1, console: { session: '3s' } });
+    const world = await worldOf(t, { ttl: 1, console: { session: '6s' } });
     const mine = await begun(world);
     const answer = await throughProvider(world, mine.url);
+    const began = Date.now();
     const done = await json(world, 'POST', 'session/finish', answer, { Cookie: mine.cookie });
     assert.equal(done.status, 201);
     const Cookie = cookieOf(done).split('; ').find((c) => !c.includes('_begun'));
-    const began = Date.now();
     const seen = [];
     for (;;) {
       const { status } = await json(world, 'GET', 'status', undefined, { Cookie });
       seen.push([Date.now() - began, status]);
-      if (status !== 200 || Date.now() - began > 10_000) break;
+      if (status !== 200 || Date.now() - began > 60_000) break;
       await new Promise((resume) => setTimeout(resume, 200));
     }
     const [ended, last] = seen.at(-1);
     assert.equal(last, 401);
-    assert.ok(seen.length > 5 && ended >= 2500 && ended < 8000, `${ended} ms`);
+    assert.ok(ended >= 5000, `${ended} ms`);
+    assert.ok(seen.some(([ms, status]) => status === 200 && ms > 1500), JSON.stringify(seen));
   });
 
   test('no browser is redirected to a provider that is unreachable or has invalid metadata', async (t) => {

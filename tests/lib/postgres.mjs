@@ -38,7 +38,7 @@ export async function startPostgres() {
   let server;
   const start = async () => {
     server = run();
-    for (const until = Date.now() + 30000; !psql('SELECT 1').ok;) {
+    for (const until = Date.now() + 60_000; !psql('SELECT 1').ok;) {
       if (Date.now() > until || server.exitCode !== null) throw new Error('PostgreSQL does not come up');
       await new Promise((done) => setTimeout(done, 50));
     }

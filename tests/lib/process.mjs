@@ -107,12 +107,14 @@ export async function run(command, args = [], { input, timeout, ...options } = {
   }
 }
 
-// For programs that cannot pick a free port by themselves.
+// For programs that cannot pick a free port by themselves. Below the range that the kernel picks from: until the program listens,
+// no connection and no other test gets the port by accident.
 export async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 22_000);
+    const server = createServer().listen(port, '127.0.0.1');
+    const free = await Promise.race([once(server, 'listening').then(() => true), new Promise((resolve) => { server.on('error', () => resolve(false)); })]);
+    server.close();
+    if (free) return once(server, 'close').then(() => port);
+  }
 }
