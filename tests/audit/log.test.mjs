@@ -12,7 +12,7 @@ const POLICY = {
   tools: {
     drop_table: { rules: [{ name: 'no drops', action: 'deny', on_deny: 'Not here.' }] },
     charge: { rules: [{ name: 'small only', conditions: [{ path: 'args.amount', op: 'lte', value: 100 }] }] },
-    ping: { rules: [{ name: 'twice', rate_limit: '2/hour' }] },
+    ping: { rules: [{ name: 'twice', rate_limit: '2/day' }] },
   },
 };
 
@@ -197,7 +197,7 @@ test('replay shows which decisions another policy would change', async (t) => {
     version: '1', default: 'allow', hide: ['echo'],
     tools: {
       charge: { rules: [{ name: 'tiny only', conditions: [{ path: 'args.amount', op: 'lte', value: 10 }] }] },
-      ping: { rules: [{ name: 'once', rate_limit: '1/hour' }] },
+      ping: { rules: [{ name: 'once', rate_limit: '1/day' }] },
     },
   });
   const { code, stdout, stderr } = await ask('replay', '-c', stricter, '--json');
@@ -254,13 +254,13 @@ test('status: counters, denials, health', async (t) => {
   assert.equal(code, 0, stderr);
   const status = JSON.parse(stdout);
   assert.ok(status.state.ok && status.audit.ok);
-  const ping = status.state.counters.find(({ key }) => key.includes('_rate_hour'));
+  const ping = status.state.counters.find(({ key }) => key.includes('_rate_day'));
   assert.deepEqual([ping.value, ping.max], [2, 2]);
   assert.equal(status.calls.denied, 3);
   assert.deepEqual(status.top_deny_rules.map(({ count }) => count), [1, 1, 1]);
   assert.equal(status.recent_denials.length, 3);
   const text = (await ask('status')).stdout;
-  assert.match(text, /2 of 2 \(fixed, 3600 s\)/);
+  assert.match(text, /2 of 2 \(fixed, 86400 s\)/);
   const nothing = await cli(['status', '--json']);
   assert.equal(nothing.code, 0);
   assert.equal(JSON.parse(nothing.stdout).audit.ok, false);

@@ -68,7 +68,7 @@ describe('pages that can be run', { concurrency: 2 }, () => {
       const blocks = blocksOf(readFileSync(path.join(docs, page), 'utf8').replaceAll('8640', await freePort()).replaceAll('8641', await freePort()));
       assert.ok(blocks.some((block) => block.kind === 'sh'), 'the page shows no command');
       const dir = tempDir('page');
-      const run = spawnSync('bash', ['-c', script(blocks)], { cwd: dir, env: bench(dir), encoding: 'utf8', timeout: 120_000 });
+      const run = spawnSync('bash', ['-c', script(blocks)], { cwd: dir, env: bench(dir), encoding: 'utf8', timeout: 500_000 });
       assert.equal(run.error, undefined, `${run.error}\n${run.stdout}`);
       const printed = {};
       let text = '';

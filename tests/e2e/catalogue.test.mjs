@@ -77,7 +77,7 @@ describe('the site', () => {
   let count;
   before(async () => {
     const started = Date.now();
-    const done = await cli(['catalogue', 'site', dir, '--json']);
+    const done = await cli(['catalogue', 'site', dir, '--json'], { timeout: 300_000 });
     assert.equal(done.code, 0, done.stderr);
     count = JSON.parse(done.stdout);
     console.log(`the site: ${count.servers} servers, ${count.tools} tools in ${Date.now() - started} ms`);

@@ -5,7 +5,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { startCode } from '../lib/code.mjs';
-import { cli, policyFile, sallyport, start, startServe, tempDir, tempFile, use, within } from '../lib/index.mjs';
+import { cli, policyFile, sallyport, sanitized, start, startServe, tempDir, tempFile, use, within } from '../lib/index.mjs';
 import { hasPip, makePackage, makeWheels, startRegistry } from '../lib/packages.mjs';
 
 const LONG = 240_000;
@@ -210,7 +210,7 @@ for (const [profile, tool] of Object.entries(RUNS)) test(`the profile ${profile}
   assert.ok(offered.install_package.inputSchema.properties.package_name);
 });
 
-test('the ready list from the real index and registry', async (t) => {
+test('the ready list from the real index and registry', { skip: sanitized && 'once is enough' }, async (t) => {
   if (lacksPip(t)) return;
   const reaches = (url) => fetch(url, { signal: AbortSignal.timeout(15_000) }).then(({ ok }) => ok, () => false);
   if (!await reaches('https://pypi.org/simple/six/') || !await reaches('https://registry.npmjs.org/zod/latest')) {
@@ -218,6 +218,7 @@ test('the ready list from the real index and registry', async (t) => {
   }
   const home = newHome(), env = { SALLYPORT_HOME: home };
   const added = await cli(['code', 'packages', 'add', 'data-science', '--json'], { env, timeout: 900_000 });
+  if (added.code !== 0 && /timed out|connection|connect|resol|network|temporar|\b5\d\d\b|429/i.test(added.stderr)) return t.skip(`SKIPPED LOUDLY: the index or the registry failed: ${added.stderr.slice(-500)}`);
   assert.equal(added.code, 0, added.stderr);
   assert.deepEqual(JSON.parse(added.stdout).map(({ name }) => name), ['numpy', 'pandas', 'matplotlib', 'duckdb', 'httpx', 'openpyxl', 'lodash', 'zod']);
   const { peer, run } = await startCode(t, { home });

@@ -180,7 +180,7 @@ test('shells complete servers, grants, approvals and policy files that exist now
     await t.test(shell, { skip: spawnSync(shell, ['--version']).error ? `${shell} is not installed` : false }, () => {
       for (const [line, there, absent = []] of cases) {
         const [program, args] = complete(line);
-        const { stdout, stderr } = spawnSync(program, args, { env: { ...process.env, ...env, TERM: 'dumb' }, cwd: dir, encoding: 'utf8', timeout: 30_000 });
+        const { stdout, stderr } = spawnSync(program, args, { env: { ...process.env, ...env, TERM: 'dumb' }, cwd: dir, encoding: 'utf8', timeout: 300_000 });
         const offered = stdout.split(/[\s\x00-\x1f]+/);
         for (const word of there) assert.ok(offered.includes(word), `${line.join(' ')}: no ${word} in ${stdout}${stderr}`);
         for (const word of absent) assert.ok(!offered.includes(word), `${line.join(' ')}: ${word} in ${stdout}`);

@@ -181,7 +181,7 @@ describe('at the gate', () => {
   });
 
   test('limits of scope grant are counted by grant, or together where they share a name', async (t) => {
-    const policy = { version: '1', tools: { echo: { rules: [{ name: 'two', rate_limit: '2/hour', scope: 'grant' }] } } };
+    const policy = { version: '1', tools: { echo: { rules: [{ name: 'two', rate_limit: '2/day', scope: 'grant' }] } } };
     const { gate, grant } = await world(t, { policy });
     const peers = {};
     for (const [name, ...args] of [['a'], ['b'], ['c', '--limits', 'team'], ['d', '--limits', 'team']]) peers[name] = await peerFor('http', gate, { headers: bearer(await grant(name, ...args)) });

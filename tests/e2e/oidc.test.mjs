@@ -136,7 +136,7 @@ describe('what clients with a token may do', () => {
       version: '1',
       tools: { echo: { rules: [
         { name: 'team', conditions: [{ path: 'identity.groups.ops', op: 'eq', value: 'true' }, { path: 'identity.email', op: 'ends_with', value: '@example.com' }] },
-        { name: 'two', rate_limit: '2/hour', scope: 'identity' },
+        { name: 'two', rate_limit: '2/day', scope: 'identity' },
       ] } },
     };
     const { issuer, gate, home } = await world(t, { policy });

@@ -96,7 +96,7 @@ export class Child {
 export const start = (command, args = [], options) => new Child(command, args, options);
 
 // Run to the end: { code, signal, stdout, stderr }.
-export async function run(command, args = [], { input, timeout, ...options } = {}) {
+export async function run(command, args = [], { input, timeout = 3 * DEADLINE_MS, ...options } = {}) {
   const child = start(command, args, options);
   child.stdin.end(input);
   try {

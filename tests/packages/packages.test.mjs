@@ -15,7 +15,7 @@ const arch = process.arch === 'arm64' ? 'aarch64' : 'x86_64';
 const npm = { ...process.env, npm_config_cache: tempDir('npm'), npm_config_offline: 'true', npm_config_update_notifier: 'false' };
 
 function run(command, args, more = {}) {
-  const done = spawnSync(command, args, { encoding: 'utf8', timeout: 120_000, cwd: root, ...more });
+  const done = spawnSync(command, args, { encoding: 'utf8', timeout: 500_000, cwd: root, ...more });
   assert.equal(done.status, 0, `${command} ${args.join(' ')}: ${done.error ?? ''}\n${done.stdout}\n${done.stderr}`);
   return done.stdout;
 }
