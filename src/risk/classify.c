@@ -278,6 +278,11 @@ static size_t past_label(const struct risk_facts *f) {
     return 0;
 }
 
+/* "Headlines from our historical archive." */
+static bool ends_as_thing(const struct risk_facts *f, size_t i) {
+    return i && i + 1 == f->sentence_end && f->prose_words[i]->nouns & NOUN_DEED;
+}
+
 static size_t find_opening(const struct risk_facts *f) {
     size_t from = past_label(f);
     for (int i = 0; i < SENTENCES_MAX && from < f->prose_count; i++) {
@@ -290,11 +295,11 @@ static size_t find_opening(const struct risk_facts *f) {
     }
     for (size_t i = 0; i < f->sentence_end;
          i++) /* "Interactive browser automation"; not "impressions, clicks" */
-        if (is_verb(f->prose_words[i]) && !f->prose[i].joined && !is_thing(f, i) &&
+        if (is_verb(f->prose_words[i]) && !f->prose[i].joined && !is_thing(f, i) && !ends_as_thing(f, i) &&
             !(f->prose_forms[i] == 's' && f->prose_words[i]->nouns & NOUN_GESTURE))
             return i;
     for (size_t i = 0; i < f->sentence_end; i++)
-        if (is_weak(f->prose_words[i]) && !f->prose[i].joined && !slice_is(f->prose[i].text, "step"))
+        if (is_weak(f->prose_words[i]) && !f->prose[i].joined && !is_thing(f, i))
             return i;
     return SIZE_MAX;
 }
@@ -411,8 +416,8 @@ static struct decision weigh(const struct risk_facts *f, const struct opinion *n
     if (n->strong && n->leads && n->cls == RISK_READ &&
         !(p->opens && p->cls == RISK_WRITE && p->verb->rule != WORD_EXPORT))
         return (struct decision){RISK_READ, 70};
-    if (p->strong && p->cls == RISK_READ && f->count > 1 && f->words[f->count - 1] &&
-        f->words[f->count - 1]->nouns & NOUN_STATE && n->verb->kind != WORD_BROAD)
+    if (p->strong && p->cls == RISK_READ && !(n->strong && n->leads) && f->count > 1 &&
+        f->words[f->count - 1] && f->words[f->count - 1]->nouns & NOUN_STATE && n->verb->kind != WORD_BROAD)
         return (struct decision){RISK_READ, 65}; /* indexing_status: "Get ..." */
     if (n->cls < RISK_DESTRUCTIVE && p->cls == RISK_READ && f->first_nouns & NOUN_GUIDE)
         return (struct decision){RISK_READ, 60}; /* write_rule: "Provide guidance for ..." */
@@ -493,11 +498,15 @@ static bool reads_about(const struct risk_facts *f) {
 }
 
 /* "Crawls a site. Stores its pages in a local database." A later sentence says that something is kept. */
-static bool keeps_something(const struct risk_facts *f) {
+static bool keeps_something(const struct risk_facts *f, bool sure) {
     static const char *const words[] = {"stores", "saves", "persists", "writes", NULL};
+    static const char *const more[] = {"sets", "updates", "creates", "adds", "sends", "modifies", NULL};
     size_t from = f->sentence_end;
     for (int i = 1; i < SENTENCES_MAX && from < f->prose_count; i++) {
         for (const char *const *w = words; *w; w++)
+            if (slice_is(f->prose[from].text, *w))
+                return true;
+        for (const char *const *w = more; !sure && *w; w++)
             if (slice_is(f->prose[from].text, *w))
                 return true;
         from = sentence_from(f, from + 1);
@@ -526,7 +535,7 @@ static void consider_parameters(const struct risk_facts *f, const struct opinion
     if (f->op_free && d->cls != RISK_READ && is_broad(n, p) &&
         (risk_contains(f->lower, "delete") || risk_contains(f->op_free_text, "delete")))
         raise_class(d, r, RISK_DESTRUCTIVE, "description", SLICE("delete"));
-    if (d->cls == RISK_READ && keeps_something(f))
+    if (d->cls == RISK_READ && keeps_something(f, n->strong))
         raise_class(d, r, RISK_WRITE, "description", SLICE("store"));
     if (f->params & RISK_PARAM_OUTPUT && d->cls == RISK_READ)
         raise_class(d, r, RISK_WRITE, "parameter", SLICE("output file"));
@@ -558,6 +567,8 @@ static void consider_foreign(const struct risk_facts *f, const struct opinion *n
     enum risk_class cls = risk_foreign_class(f->lower, &word, &opens);
     if (cls == RISK_NONE || (n->strong && !(opens && cls >= RISK_DESTRUCTIVE)))
         return;
+    if (cls == RISK_EXECUTE && f->read_only_said)
+        cls = RISK_READ;
     if (n->verb && n->cls == RISK_READ && !opens) /* overview: "... el total a pagar": only mentioned */
         cls = RISK_READ;
     bool named = n->verb && n->verb->kind != WORD_BROAD && n->cls > cls;
@@ -592,6 +603,7 @@ static void say_object(struct risk_report *r, const struct opinion *o) {
         [WORD_MANAGE] = "job",
         [WORD_PERFORM] = "report",
         [WORD_TRACK] = "progress",
+        [WORD_REPORT] = "message",
         [WORD_SOFT] = "small edit",
     };
     if (o->verb && o->cls != (enum risk_class)o->verb->cls && objects[o->verb->rule])
@@ -643,6 +655,8 @@ static void decide(const struct risk_facts *f, struct risk_report *r) {
         consider_foreign(f, &n, &d, r);
     if (!n.verb && p.verb && p.verb->rule == WORD_CREATE && f->name_nouns & NOUN_MEDIA)
         raise_class(&d, r, RISK_EXECUTE, "object", SLICE("media"));
+    if (d.cls == RISK_WRITE && f->params & RISK_PARAM_PROMPT && (f->name_nouns | f->first_nouns) & NOUN_MEDIA)
+        raise_class(&d, r, RISK_EXECUTE, "object", SLICE("media")); /* made by a model */
     consider_parameters(f, &n, &p, &d, r);
     if (d.cls == RISK_NONE && names_things(f)) {
         d = (struct decision){RISK_READ, 50};

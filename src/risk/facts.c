@@ -45,8 +45,8 @@ static void gather_name(struct risk_facts *f, struct arena *a) {
             w = risk_word_find_form(all[i], &form);
         if (!w && slice_starts(all[i], SLICE("un")))
             w = opposite_of(all[i]);
-        if (w && form == 's' && i > skip && w->cls == RISK_WRITE && w->rule == WORD_FIXED)
-            w = NULL; /* mr_changes, event_updates: things, not deeds */
+        if (w && form && i > skip && w->cls == RISK_WRITE && w->rule == WORD_FIXED)
+            w = NULL; /* mr_changes, event_updates, members_voting: things, not deeds */
         f->tokens[f->count] = all[i];
         f->words[f->count++] = w;
         f->name_nouns |= w ? w->nouns : 0;
@@ -80,8 +80,14 @@ static bool said_read_only(struct slice lower) {
                                           "select query",
                                           "doesn't modify",
                                           "without modifying",
+                                          "solo lectura",
+                                          "somente leitura",
+                                          "lecture seule",
+                                          "sola lettura",
                                           "\xe5\x8f\xaa\xe8\xaf\xbb",
                                           NULL};
+    if (!risk_contains(lower, "quer") && !risk_contains(lower, "sql") && !risk_contains(lower, "database"))
+        lower = slice_upto(lower, 160); /* what is said later is said of something else */
     if (risk_contains(lower, "data-modifying") || risk_contains(lower, "insert/update/delete"))
         return false; /* "Run a data-modifying statement. Disabled: the server is read-only" */
     for (const char *const *p = phrases; *p; p++)
@@ -129,12 +135,15 @@ static void gather_enum(struct risk_facts *f, const struct tape *t, uint32_t val
         if (++seen > RISK_ENUM_MAX || !tape_is(t, i, TAPE_STRING))
             break;
         struct slice text = tape_text(t, i, a), tokens[2];
-        if (risk_split_name(text, tokens, 2, a) == 0)
+        size_t words = risk_split_name(text, tokens, 2, a);
+        if (!words)
             continue;
         static const char *const methods[] = {"GET",    "POST", "PUT",     "PATCH",
                                               "DELETE", "HEAD", "OPTIONS", NULL};
         http += in_words(text, methods);
         const struct risk_word *w = risk_word_find(tokens[0]);
+        if (words > 1 && w && w->kind == WORD_FILL)
+            w = risk_word_find(tokens[1]); /* auto_fix */
         if (!w || (w->kind != WORD_VERB && w->kind != WORD_BROAD))
             continue;
         verbs++;
@@ -182,6 +191,11 @@ static void gather_property(struct risk_facts *f, const struct tape *t, uint32_t
     f->params |= bit;
     if (bit & (RISK_PARAM_CODE | RISK_PARAM_COMMAND | RISK_PARAM_SQL) && !f->freeform.len)
         f->freeform = tape_text(t, key, a);
+    static const char *const said[] = {"message", "body", "comment", "feedback", NULL};
+    if (in_words(last, said))
+        f->params |= RISK_PARAM_MESSAGE;
+    if (slice_is(last, "prompt"))
+        f->params |= RISK_PARAM_PROMPT;
     static const char *const kept[] = {"content", "body", "message", "value", "text", "data", "title", NULL};
     if (in_words(last, kept))
         f->params |= RISK_PARAM_CONTENT;

@@ -12,11 +12,13 @@ enum risk_param {
     RISK_PARAM_SQL = 1 << 2,
     RISK_PARAM_PATH = 1 << 3,
     RISK_PARAM_URL = 1 << 4,
-    RISK_PARAM_ROUTED = 1 << 5,  /* `command` with `parameters`: one tool for many */
-    RISK_PARAM_OUTPUT = 1 << 6,  /* a file that must be written */
-    RISK_PARAM_REMOTE = 1 << 7,  /* every path is one at the other end */
-    RISK_PARAM_ID = 1 << 8,      /* the number of something that is kept */
-    RISK_PARAM_CONTENT = 1 << 9, /* a text to be kept or sent */
+    RISK_PARAM_ROUTED = 1 << 5,   /* `command` with `parameters`: one tool for many */
+    RISK_PARAM_OUTPUT = 1 << 6,   /* a file that must be written */
+    RISK_PARAM_REMOTE = 1 << 7,   /* every path is one at the other end */
+    RISK_PARAM_ID = 1 << 8,       /* the number of something that is kept */
+    RISK_PARAM_CONTENT = 1 << 9,  /* a text to be kept or sent */
+    RISK_PARAM_MESSAGE = 1 << 10, /* a text for somebody */
+    RISK_PARAM_PROMPT = 1 << 11,  /* a text for a model */
 };
 
 struct risk_facts {

@@ -194,6 +194,8 @@ enum risk_class risk_verb_class(const struct risk_facts *f, const struct risk_wo
         return risk_contains(f->lower, " note") || risk_contains(f->lower, " entry") ? RISK_WRITE : RISK_READ;
     case WORD_TRACK:
         return track_class(f);
+    case WORD_REPORT:
+        return f->params & RISK_PARAM_MESSAGE ? RISK_WRITE : RISK_READ;
     case WORD_SOFT:
     case WORD_FIXED:
         return base;

@@ -41,6 +41,7 @@
 #define TRACK WORD_TRACK
 #define SUBMIT WORD_SUBMIT
 #define CAPTURE WORD_CAPTURE
+#define V_REPORT WORD_REPORT
 #define PROC NOUN_PROC
 #define JOB NOUN_JOB
 #define MONEY NOUN_MONEY
@@ -199,6 +200,7 @@ static const struct risk_word table[] = {
     {"blame", READ, WEAK, FIXED, 0},
     {"block", WRITE, WEAK, FIXED, 0},
     {"blockchain", NONE, NOUN, FIXED, COIN},
+    {"boilerplate", NONE, NOUN, FIXED, TEXT},
     {"book", WRITE, WEAK, BOOK, 0},
     {"bookmark", WRITE, VERB, FIXED, MINOR},
     {"bookmarks", NONE, NOUN, FIXED, MINOR},
@@ -561,6 +563,7 @@ static const struct risk_word table[] = {
     {"format", WRITE, WEAK, FIXED, 0},
     {"formatting", NONE, NOUN, FIXED, MINOR},
     {"forward", WRITE, VERB, FIXED, 0},
+    {"freeze", WRITE, VERB, FIXED, 0},
     {"from", NONE, FILL, FIXED, 0},
     {"fulfil", WRITE, VERB, FIXED, 0},
     {"fulfill", WRITE, VERB, FIXED, 0},
@@ -786,7 +789,7 @@ static const struct risk_word table[] = {
     {"need", NONE, FILL, FIXED, 0},
     {"needs", NONE, FILL, FIXED, 0},
     {"new", WRITE, WEAK, V_UI, 0},
-    {"news", NONE, NOUN, FIXED, UNTRUSTED},
+    {"news", READ, WEAK, FIXED, UNTRUSTED},
     {"next", WRITE, WEAK, FIXED, 0},
     {"nft", NONE, NOUN, FIXED, COIN},
     {"node", NONE, NOUN, FIXED, MACHINE},
@@ -1019,7 +1022,7 @@ static const struct risk_word table[] = {
     {"replay", EXEC, VERB, FIXED, 0},
     {"reply", WRITE, VERB, FIXED, SINK},
     {"repo", NONE, NOUN, FIXED, PRIVATE},
-    {"report", READ, WEAK, FIXED, REPORT | STATE},
+    {"report", READ, WEAK, V_REPORT, REPORT | STATE},
     {"reports", NONE, NOUN, FIXED, REPORT},
     {"repositories", NONE, NOUN, FIXED, PRIVATE},
     {"repository", NONE, NOUN, FIXED, PRIVATE},
@@ -1078,7 +1081,7 @@ static const struct risk_word table[] = {
     {"sandbox", EXEC, WEAK, FIXED, 0},
     {"sanitize", READ, VERB, FIXED, 0},
     {"save", WRITE, VERB, FIXED, 0},
-    {"scaffold", WRITE, VERB, FIXED, 0},
+    {"scaffold", WRITE, VERB, GENERATE, 0},
     {"scale", EXEC, WEAK, FIXED, 0},
     {"scan", READ, VERB, FIXED, REPORT},
     {"scans", NONE, NOUN, FIXED, REPORT},
@@ -1269,7 +1272,7 @@ static const struct risk_word table[] = {
     {"transaction", NONE, NOUN, FIXED, TRADE | PRIVATE},
     {"transactions", NONE, NOUN, FIXED, TRADE | PRIVATE},
     {"transcode", WRITE, VERB, FIXED, 0},
-    {"transcribe", EXEC, VERB, FIXED, 0},
+    {"transcribe", READ, VERB, FIXED, 0},
     {"transcript", READ, WEAK, FIXED, UNTRUSTED},
     {"transcripts", READ, WEAK, FIXED, UNTRUSTED},
     {"transfer", WRITE, WEAK, V_MONEY, DEED | TRADE | PAID},
@@ -1314,6 +1317,7 @@ static const struct risk_word table[] = {
     {"unfavorite", WRITE, VERB, FIXED, 0},
     {"unfavourite", WRITE, VERB, FIXED, 0},
     {"unfollow", WRITE, VERB, FIXED, 0},
+    {"unfreeze", WRITE, VERB, FIXED, 0},
     {"ungroup", WRITE, VERB, FIXED, 0},
     {"unhide", WRITE, WEAK, FIXED, 0},
     {"unified", NONE, FILL, FIXED, 0},

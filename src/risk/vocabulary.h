@@ -40,6 +40,7 @@ enum word_rule {
     WORD_SUBMIT,   /* a job: Execute; a form: Write */
     WORD_CAPTURE,  /* a note: Write; the screen: Read */
     WORD_TRACK,    /* an event or time: Write; the progress of something: Read */
+    WORD_REPORT,   /* with a message to somebody: Write; else Read */
     WORD_SOFT,     /* Destructive, unless it is one of several small edits */
 };
 
