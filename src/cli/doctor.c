@@ -58,6 +58,11 @@ static const char *const tiers[] = {
     "none: nothing may run here",
 };
 
+#define CLOSED_ADVICE                                                                                        \
+    "below tier 1 a gate of root runs code under a uid that owns nothing, which cannot enter a directory "   \
+    "like /root: install it beneath /usr or /usr/local, let others enter (chmod o+x), or make tier 1 "       \
+    "possible"
+
 /* The usual reasons, told by the words of the step that failed. */
 static const char *advice_for(const char *why) {
     static const struct {
@@ -80,8 +85,7 @@ static const char *advice_for(const char *why) {
          "mount /proc, which the id maps of a sandbox are written to: mount -t proc proc /proc"},
         {"a directory for workspaces", "give it a place to write: mount a tmpfs on /tmp (docker run --tmpfs "
                                        "/tmp), or make tier 1 possible"},
-        {"Permission denied", "as root, interpreters run under a uid that owns nothing: one beneath a home "
-                              "directory with mode 0700 cannot be reached; name one beneath /usr"},
+        {"is closed to the sandbox's user", CLOSED_ADVICE},
     };
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
         if (strstr(why, table[i].word))
@@ -143,7 +147,8 @@ static void check_sandbox(struct doctor_findings *all, const struct sandbox *s, 
                             languages[i].name, "", "%s",
                             missing ? missing : sandbox_runtime_name(s, languages[i].language));
         if (missing)
-            f->fix = slice_str(languages[i].advice);
+            f->fix = slice_str(strstr(missing, "is closed to the sandbox's user") ? CLOSED_ADVICE
+                                                                                   : languages[i].advice);
     }
 }
 

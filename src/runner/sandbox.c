@@ -185,7 +185,7 @@ const char *sandbox_why_not(const struct sandbox *s, enum sandbox_language langu
     if (!s->said_hello && !s->told_ready)
         return "still starting";
     if (s->tier > s->min_tier)
-        return "this machine cannot confine code well enough (see `sallyport doctor`)";
+        return s->tier_refusal;
     if (!r->known && !s->told_ready)
         return "still starting";
     if (language == SANDBOX_BASH && s->tier > 1)

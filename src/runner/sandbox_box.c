@@ -351,6 +351,9 @@ static void on_report(struct sandbox *s, struct frame_report *r, int fds[PACKET_
         s->said_hello = true;
         s->tier = (int)r->tier;
         snprintf(s->tier_why, sizeof(s->tier_why), "%s", r->text);
+        snprintf(s->tier_refusal, sizeof(s->tier_refusal),
+                 "this machine cannot confine code well enough (see `sallyport doctor`)%s%s",
+                 *r->text ? ": " : "", r->text);
     } else if (r->kind == FRAME_GROUP) {
         s->group = r->value;
         snprintf(s->group_why, sizeof(s->group_why), "%s", r->text);

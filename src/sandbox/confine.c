@@ -269,7 +269,7 @@ static int allow_beneath(int rules, int fd, uint64_t access) {
 static int allow_path(int rules, const char *path, uint64_t access) {
     int fd = open(path, O_PATH | O_CLOEXEC);
     if (fd < 0)
-        return errno == ENOENT ? 0 : -1; /* what is not there needs no rule */
+        return errno == ENOENT || errno == EACCES ? 0 : -1; /* what cannot be reached needs no rule */
     struct stat st;
     if (fstat(fd, &st) == 0 && !S_ISDIR(st.st_mode))
         access &= LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE;

@@ -171,11 +171,14 @@ async function skillCode(name) {
 const packages = new Map();
 const packageOf = (name) => packages.get(/^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0]);
 
+const CLOSED = "packages cannot be read here: with profile pure no file is opened, and below tier 1 a gate of root needs a home (SALLYPORT_HOME) that other users can enter";
+
 function usePackages(order) {
   const { createRequire } = load("module");
   for (const [name, layer] of Object.entries(order.packages)) {
     const at = `${order.packages_dir}/${layer}`;
-    packages.set(name, Object.assign(createRequire(`${at}/main.js`), { layer: at }));
+    const closed = () => { throw noModule(name, CLOSED); };
+    packages.set(name, Object.assign(load("fs").existsSync(at) ? createRequire(`${at}/main.js`) : Object.assign(closed, { resolve: closed }), { layer: at }));
   }
 }
 

@@ -33,6 +33,9 @@ struct launch_config {
  * over. */
 void launch_find(const struct launch_config *config, enum launch_engine engine, const char *given,
                  struct launch_runtime *ret_runtime);
+/* Can what runs without namespaces read this path? As root it has another uid, which cannot enter a home
+ * directory with mode 0700. True in tier 1, where it is shown by a mount. */
+bool launch_reaches(const struct launch_config *config, const char *path);
 /* Does in a throw-away child what every sandbox does; 0 when that tier holds here, else -1 and which step did
  * not. */
 /* *ret_bounded: the number of its processes can be limited. */

@@ -441,7 +441,8 @@ def stand_in():
     def own(lock):
         def locked(file, *args, **kwargs):
             number = file if isinstance(file, int) else file.fileno()
-            mine = os.fstat(number).st_dev in (os.stat(HOME).st_dev, os.stat("/tmp").st_dev)
+            about = os.fstat(number)  # below tier 1 the system's files may be on the same device
+            mine = about.st_uid == os.getuid() and about.st_dev in (os.stat(HOME).st_dev, os.stat("/tmp").st_dev)
             return None if mine else lock(file, *args, **kwargs)
 
         return locked
@@ -838,11 +839,19 @@ def failed(error, text=None, lines=None):
             "traceback": own_frames(error)[-65536:] if lines is None else lines}
 
 
+def entries_of(layer):
+    try:
+        return os.listdir(layer)
+    except PermissionError:
+        raise ImportError("packages cannot be read here: with profile pure no file is opened, and below tier 1 a gate of root needs a home "
+                          "(SALLYPORT_HOME) that other users can enter") from None
+
+
 def use_packages(root, layers):
     """Layers that the run asked for: behind the standard library, before the system's packages."""
     new = [path for path in (root + "/" + layer for layer in layers) if path not in sys.path]
     for path in new:
-        for name in {entry.partition(".")[0] for entry in os.listdir(path) if not entry.endswith(".dist-info")} & set(sys.modules):
+        for name in {entry.partition(".")[0] for entry in entries_of(path) if not entry.endswith(".dist-info")} & set(sys.modules):
             if getattr(sys.modules[name], "__file__", None) and not sys.modules[name].__file__.startswith(tuple(new)):
                 raise ImportError("`%s` is loaded already, from elsewhere: ask for its package in another session" % name)
     at = max((i for i, path in enumerate(sys.path) if path in LIBRARY), default=0) + 1

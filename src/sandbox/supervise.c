@@ -635,6 +635,32 @@ static void find_runtimes(struct supervisor *s, const struct supervise_options *
     }
 }
 
+/* What a sandbox without namespaces could not read is refused here, with a text, rather than by a child that
+ * ends. Packages are left: only a run that asks for them needs them, and it says so. */
+static void check_reach(struct supervisor *s, struct err *ret_why) {
+    struct confine_setup *setup = &s->config.setup;
+    char script[FRAME_PATH_MAX + 32];
+    snprintf(script, sizeof(script), "%s/sallyport-python.py", s->config.helper_dir);
+    if (setup->tier < TIER_NONE && !launch_reaches(&s->config, script)) {
+        err_set(ret_why, "%.150s is closed to the sandbox's user, uid %d", s->config.helper_dir,
+                LAUNCH_ROOT_ID);
+        setup->tier = TIER_NONE;
+    }
+    for (int i = 0; setup->tier < TIER_NONE && i < FRAME_RUNTIMES; i++) {
+        struct launch_runtime *both[] = {&s->runtimes[i].found, &s->runtimes[i].other};
+        for (size_t j = 0; j < ARRAY_LEN(both); j++)
+            if (*both[j]->binary && !launch_reaches(&s->config, both[j]->binary)) {
+                snprintf(s->runtimes[i].why, FRAME_REASON_MAX,
+                         "%.150s is closed to the sandbox's user, uid %d", both[j]->binary, LAUNCH_ROOT_ID);
+                *both[j]->binary = '\0';
+            }
+        if (!*both[0]->binary && *both[1]->binary) {
+            *both[0] = *both[1];
+            *both[1]->binary = '\0';
+        }
+    }
+}
+
 /* Without links: those above it would lead elsewhere once the root is another. */
 static void take_packages(struct supervisor *s, const char *given) {
     char real[PATH_MAX];
@@ -657,11 +683,12 @@ static void prepare(struct supervisor *s, const struct supervise_options *o, str
                     sizes.seccomp_notif_resp <= sizeof(struct seccomp_notif_resp);
     const uint32_t best = o->best_tier ? (uint32_t)(*o->best_tier - '0') : 1;
     setup->tier = find_tier(s, best < 1 ? 1 : best, ret_why);
-    if (setup->tier == 1 || setup->tier == TIER_NONE)
-        drop_scratch(s);
     setup->fail_step = step_of(o->fail_step);
     s->forks_max = o->forks ? (uint32_t)strtoul(o->forks, NULL, 10) : ZYGOTE_FORKS;
     find_runtimes(s, o);
+    check_reach(s, ret_why);
+    if (setup->tier == 1 || setup->tier == TIER_NONE)
+        drop_scratch(s);
     add_dirs(s);
 }
 
