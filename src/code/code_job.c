@@ -5,6 +5,7 @@
 #include "base/hex.h"
 #include "base/mem.h"
 #include "base/rand.h"
+#include "code/code_log.h"
 #include "code/code_req.h"
 #include "code/code_session.h"
 #include "code/journal.h"
@@ -279,16 +280,19 @@ static void on_gone(struct sandbox_run *run, void *owner, uint32_t id) {
     toolcall_drop(&j->calls, id);
 }
 
-/* To every client that waits and gave a token; false when there were too many in this second. Progress that
- * is notified has to grow, whatever the code says. */
-static bool tell(struct code_job *j, struct slice message) {
+/* False when there were too many messages in this second. */
+static bool may_tell(struct code_job *j) {
     uint64_t now = clock_mono_ms();
     if (now - j->told_ms >= 1000) {
         j->told_ms = now;
         j->told_count = 0;
     }
-    if (++j->told_count > PROGRESS_PER_S)
-        return false;
+    return ++j->told_count <= PROGRESS_PER_S;
+}
+
+/* To every client that waits and gave a token. Progress that is notified has to grow, whatever the code says.
+ */
+static void tell(struct code_job *j, struct slice message) {
     double value = j->progress > j->told ? j->progress : (j->told < 0 ? 0 : j->told) + PROGRESS_STEP;
     j->told = value;
     LIST_FOR (n, &j->waiters) {
@@ -316,22 +320,46 @@ static bool tell(struct code_job *j, struct slice message) {
         code_req_send(r, buf_slice(&out));
         buf_free(&out);
     }
+}
+
+/* Progress has only what goes to stdout. */
+static bool wants_lines(const struct code_job *j, enum sandbox_stream stream) {
+    LIST_FOR (n, &j->waiters) {
+        const struct code_req *r = container_of(n, struct code_req, on_job);
+        if ((stream == SANDBOX_STDOUT && r->token.len) || code_log_wanted(r, stream))
+            return true;
+    }
+    return false;
+}
+
+static bool tell_lines(struct code_job *j, enum sandbox_stream stream, struct slice lines) {
+    if (!may_tell(j))
+        return false;
+    if (stream == SANDBOX_STDOUT)
+        tell(j, lines);
+    LIST_FOR (n, &j->waiters) {
+        const struct code_req *r = container_of(n, struct code_req, on_job);
+        if (code_log_wanted(r, stream))
+            code_log_send(r, stream, lines);
+    }
     return true;
 }
 
 /* Sends what was printed since the last time, in whole lines: the filters could miss a value in half of one.
  * The rest is sent with the next line, or is in the answer. */
-static void tell_output(struct code_job *j) {
-    for (size_t at = SIZE_MAX; at != j->streamed;) {
-        at = j->streamed;
-        const struct slice fresh = slice_from(buf_slice(&j->out), at);
+static void tell_output(struct code_job *j, enum sandbox_stream stream) {
+    const struct buf *all = stream == SANDBOX_STDOUT ? &j->out : &j->err;
+    size_t *streamed = &j->streamed[stream];
+    for (size_t at = SIZE_MAX; at != *streamed;) {
+        at = *streamed;
+        const struct slice fresh = slice_from(buf_slice(all), at);
         const char *end = fresh.len ? memchr(fresh.ptr, '\n', fresh.len) : NULL;
         const char *last =
             fresh.len ? memrchr(fresh.ptr, '\n', slice_upto(fresh, CODE_STREAM_BYTES_MAX).len) : NULL;
-        if (last && tell(j, slice_of(fresh.ptr, (size_t)(last - fresh.ptr))))
-            j->streamed += (size_t)(last - fresh.ptr) + 1;
+        if (last && tell_lines(j, stream, slice_of(fresh.ptr, (size_t)(last - fresh.ptr))))
+            *streamed += (size_t)(last - fresh.ptr) + 1;
         else if (end && !last)
-            j->streamed += (size_t)(end - fresh.ptr) + 1; /* a line that is too long is only in the answer */
+            *streamed += (size_t)(end - fresh.ptr) + 1; /* a line that is too long is only in the answer */
     }
 }
 
@@ -346,7 +374,8 @@ static void on_progress(struct sandbox_run *run, void *owner, double fraction, s
         j->message = slice_of(j->message_text, text.len);
     }
     j->updated_ms = clock_wall_ms();
-    tell(j, j->message);
+    if (may_tell(j))
+        tell(j, j->message);
 }
 
 static void on_output(struct sandbox_run *run, void *owner, enum sandbox_stream stream, struct slice bytes) {
@@ -354,8 +383,8 @@ static void on_output(struct sandbox_run *run, void *owner, enum sandbox_stream 
     struct code_job *j = owner;
     struct buf *to = stream == SANDBOX_STDOUT ? &j->out : &j->err;
     buf_put_slice(to, slice_upto(bytes, to->max - to->len));
-    if (stream == SANDBOX_STDOUT && !j->run.exact && !list_empty(&j->waiters))
-        tell_output(j);
+    if (!j->run.exact && wants_lines(j, stream))
+        tell_output(j, stream);
 }
 
 static enum code_job_state state_after(const struct code_job *j, const struct sandbox_outcome *o) {

@@ -68,7 +68,7 @@ struct code_job {
     struct slice message;
     char message_text[CODE_JOB_MESSAGE_MAX];
     struct buf out, err;
-    size_t streamed; /* bytes of `out` already sent to waiting clients */
+    size_t streamed[2]; /* bytes of `out` and of `err` already sent to waiting clients */
     uint32_t tool_calls;
     bool resumable; /* run again, it goes on where it stopped */
     struct list waiters;

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "code/code_arg.h"
+#include "code/code_log.h"
 #include "code/code_reply.h"
 #include "code/code_req.h"
 #include "code/code_task.h"
@@ -31,6 +32,10 @@ static void put_capabilities(const struct code_req *r, struct emit *e) {
     emit_object(e);
     emit_key(e, "tools");
     emit_raw(e, SLICE("{}"));
+    if (!face->exact) {
+        emit_key(e, "logging");
+        emit_raw(e, SLICE("{}"));
+    }
     if (face->files || face->list_resources) {
         emit_key(e, "resources");
         emit_raw(e, SLICE("{}"));
@@ -183,7 +188,7 @@ static const struct {
     {SLICE("initialize"), ERA_LEGACY, false, method_initialize},
     {SLICE("server/discover"), ERA_MODERN, false, method_discover},
     {SLICE("ping"), ERA_LEGACY, false, method_empty},
-    {SLICE("logging/setLevel"), ERA_LEGACY, false, method_empty},
+    {SLICE("logging/setLevel"), ERA_LEGACY, false, code_log_set_level},
     {SLICE("tools/list"), ERA_BOTH, true, method_tools_list},
     {SLICE("tools/call"), ERA_BOTH, true, method_tools_call},
     {SLICE("resources/list"), ERA_BOTH, false, resource_list},

@@ -2,6 +2,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "code/code_job.h"
+#include "code/code_log.h"
 #include "code/code_method.h"
 #include "code/code_owner.h"
 #include "code/code_reply.h"
@@ -185,6 +186,9 @@ static void read_params(struct code_req *r) {
         r->token = tape_raw(t, token);
     uint32_t version = tape_path(t, params, "_meta", "io.modelcontextprotocol/protocolVersion", NULL);
     r->modern = version != 0;
+    uint32_t level = tape_path(t, params, "_meta", "io.modelcontextprotocol/logLevel", NULL);
+    if (r->modern && level && tape_is(t, level, TAPE_STRING))
+        r->log_rank = code_log_rank(tape_text(t, level, &r->arena));
     r->takes_tasks = tape_path(t, params, "_meta", "io.modelcontextprotocol/clientCapabilities", "extensions",
                                "io.modelcontextprotocol/tasks", NULL) != 0;
     uint32_t task = tape_get_str(t, params, "task");

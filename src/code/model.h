@@ -98,6 +98,7 @@ struct code_conn {
     uint32_t req_count;
     char version[16]; /* negotiated by initialize; empty before */
     uint32_t listens; /* subscriptions/listen under way */
+    uint32_t log_rank; /* of a legacy client, see code_log.h */
 };
 
 /* A request under way. */
@@ -116,6 +117,7 @@ struct code_req {
     uint64_t about;     /* the id as a number */
     uint64_t record;    /* in the audit log */
     struct slice token; /* raw progress token, empty for none */
+    uint32_t log_rank;  /* of a modern client, see code_log.h */
     bool modern;
     bool inner;
     bool takes_tasks; /* the client can take a task for an answer */

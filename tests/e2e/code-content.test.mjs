@@ -1,7 +1,9 @@
 // Bytes in and out of the workspace, what code shows, and its output while it runs.
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { startCode } from '../lib/code.mjs';
+import { HttpPeer, ModernHttpPeer, ModernStdioPeer, cli, policyFile, startServe, tempDir, use } from '../lib/index.mjs';
 
 const PNG = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
 const find = (content, type) => content.filter((one) => one.type === type);
@@ -69,4 +71,46 @@ test('output is sent line by line as progress to a client with a progress token,
   const before = peer.received.length;
   await run('print("quiet")');
   assert.ok(peer.received.slice(before).every(({ json }) => json.method !== 'notifications/progress'));
+});
+
+// Lines of a run as log messages: those of the run that is under way, up to its answer.
+const PRINTS = 'import sys\nprint("one\\ntwo")\nprint("beware", file=sys.stderr)\nprint("three")';
+async function logged(peer, tool, meta) {
+  const from = peer.received.length;
+  const { structuredContent } = await peer.call(tool, { code: PRINTS }, { meta });
+  assert.deepEqual(structuredContent.output, ['one', 'two', 'three'], JSON.stringify(structuredContent));
+  const lines = peer.received.slice(from).map(({ json }) => json).filter(({ method }) => method === 'notifications/message').map(({ params }) => params);
+  const of = (name) => lines.filter(({ logger }) => logger === name).map(({ level, data }) => { assert.equal(level, name === 'stdout' ? 'info' : 'warning'); return data; }).join('\n');
+  return [of('stdout'), of('stderr')];
+}
+const ALL = ['one\ntwo\nthree', 'beware'], LOG = 'io.modelcontextprotocol/logLevel';
+
+test('output is sent as log messages to clients that set a level, on stdio', async (t) => {
+  const { peer } = await startCode(t);
+  assert.deepEqual(peer.server.capabilities.logging, {});
+  assert.deepEqual(await logged(peer, 'execute_code'), ['', ''], 'nobody asked');
+  await peer.request('logging/setLevel', { level: 'debug' });
+  assert.deepEqual(await logged(peer, 'execute_code'), ALL);
+  await peer.request('logging/setLevel', { level: 'warning' });
+  assert.deepEqual(await logged(peer, 'execute_code'), ['', 'beware']);
+  await peer.request('logging/setLevel', { level: 'error' });
+  assert.deepEqual(await logged(peer, 'execute_code', { progressToken: 'p' }), ['', '']);
+  const { peer: modern } = await startCode(t, { Peer: ModernStdioPeer });
+  assert.deepEqual(await logged(modern, 'execute_code'), ['', '']);
+  assert.deepEqual(await logged(modern, 'execute_code', { [LOG]: 'info' }), ALL);
+  assert.deepEqual(await logged(modern, 'execute_code', { [LOG]: 'notice' }), ['', 'beware']);
+});
+
+test('output is sent as log messages behind a gate with other servers, to the client that asked alone', async (t) => {
+  const env = { SALLYPORT_HOME: join(tempDir(), 'home') };
+  const token = (await cli(['grants', 'create', 'ann'], { env })).stdout.trim();
+  const config = { version: '1', policy: policyFile({ version: '1', default: 'allow' }), servers: {}, code: { enabled: true } };
+  const gate = use(t, await startServe({ config, args: [], env })), headers = { Authorization: `Bearer ${token}` };
+  for (const [path, tool] of [['/mcp', 'code__execute_code'], ['/mcp/code', 'execute_code']]) {
+    const [one, other] = [await new HttpPeer(gate.origin + path, { headers }).initialize({ capabilities: {} }), await new HttpPeer(gate.origin + path, { headers }).initialize({ capabilities: {} })];
+    await one.request('logging/setLevel', { level: 'info' });
+    assert.deepEqual(await Promise.all([logged(one, tool), logged(other, tool)]), [ALL, ['', '']], path);
+    const modern = new ModernHttpPeer(gate.origin + path, { headers });
+    assert.deepEqual([await logged(modern, tool, { [LOG]: 'info' }), await logged(modern, tool)], [ALL, ['', '']], path);
+  }
 });
