@@ -15,7 +15,7 @@ struct sandbox_share *sandbox_share_of(struct sandbox *s, struct slice name) {
     struct sandbox_share *share = mem_zalloc(sizeof(*share));
     share->name = mem_dup(name.ptr, name.len);
     list_init(&share->waiting);
-    list_push(&s->shares, &share->node);
+    list_push(s->shares.next, &share->node); /* in front: it was served longest ago, namely never */
     return share;
 }
 

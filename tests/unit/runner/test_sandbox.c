@@ -13,6 +13,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -261,6 +262,63 @@ static void test_asleep(void **state) {
     assert_true(stats.failed > 0);
 }
 
+/* ---- turns ---- */
+
+#define FLOOD 1000
+#define TURNS 6
+
+static char turns[TURNS + 1]; /* who had each: a, b */
+
+/* Every run makes a call when it begins, and would sleep for ever after that. */
+static void on_turn(struct sandbox_run *run, void *owner, uint32_t id, struct slice server, struct slice tool,
+                    struct slice args) {
+    (void)owner, (void)id, (void)server, (void)args;
+    const size_t at = strlen(turns);
+    if (at < TURNS)
+        turns[at] = tool.ptr[0];
+    if (at == 0 || at + 1 >= TURNS)
+        io_loop_stop(&loop); /* the first goes on while others arrive */
+    else
+        sandbox_cancel(run);
+}
+
+static void on_turn_over(struct sandbox_run *run, void *owner, const struct sandbox_outcome *o) {
+    (void)run, (void)owner, (void)o;
+}
+
+static struct sandbox_run *take_turn(const char *share, const char *code) {
+    static const struct sandbox_handlers only_turns = {.call = on_turn, .done = on_turn_over};
+    struct err err = {""};
+    const struct sandbox_request request = {
+        .code = slice_str(code), .share = slice_str(share), .timeout_ms = 3600000};
+    struct sandbox_run *run = sandbox_start(sandbox, &request, &only_turns, NULL, &err);
+    assert_non_null(run);
+    return run;
+}
+
+static int set_up_turns(void **state) {
+    (void)state;
+    return open_with((struct sandbox_config){.languages = 1u << SANDBOX_PYTHON, .ceiling.runs = 1});
+}
+
+/* One grant has a thousand runs in its line, all of which sleep: another grant's are next by turns. */
+static void test_turns(void **state) {
+    (void)state;
+    if (no_sandbox())
+        skip();
+    struct sandbox_run *first =
+        take_turn("ann", "call_tool('s', 'a', {})\nimport time\ntime.sleep(3600)");
+    for (size_t i = 1; i < FLOOD; i++)
+        take_turn("ann", "call_tool('s', 'a', {})\nimport time\ntime.sleep(3600)");
+    io_loop_run(&loop);
+    assert_string_equal(turns, "a");
+    for (size_t i = 0; i < TURNS / 2; i++)
+        take_turn("bob", "call_tool('s', 'b', {})");
+    sandbox_cancel(first);
+    io_loop_run(&loop);
+    assert_string_equal(turns, "ababab");
+}
+
 /* ---- the end while files are fetched ---- */
 
 #define POOL_THREADS 4 /* of libuv, unless UV_THREADPOOL_SIZE is set */
@@ -370,10 +428,16 @@ int main(void) {
         cmocka_unit_test(test_ended_while_copying),
         cmocka_unit_test(test_closed_while_copying),
     };
-    const pid_t pid = fork(); /* a process has one spawner */
-    if (pid == 0)
-        return cmocka_run_group_tests(asleep, set_up_asleep, tear_down);
-    int status = 1;
-    waitpid(pid, &status, 0);
-    return cmocka_run_group_tests(tests, set_up, tear_down) + (status != 0);
+    const struct CMUnitTest fair[] = {cmocka_unit_test(test_turns)};
+    int failed = 0;
+    for (int i = 0; i < 2; i++) {
+        const pid_t pid = fork(); /* a process has one spawner */
+        if (pid == 0)
+            return i ? cmocka_run_group_tests(fair, set_up_turns, tear_down)
+                     : cmocka_run_group_tests(asleep, set_up_asleep, tear_down);
+        int status = 1;
+        waitpid(pid, &status, 0);
+        failed += status != 0;
+    }
+    return cmocka_run_group_tests(tests, set_up, tear_down) + failed;
 }
