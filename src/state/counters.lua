@@ -8,11 +8,14 @@
 --   leave     it is not waited for any more
 --
 -- KEYS: one per limit; its kind and window are part of it. ARGV[2]: names this reservation. ARGV[3]: how long calls in
--- flight count without being renewed. Then one text per limit: kind, window_ms, max, refill, amount, fingerprint, and shadow
--- (reserve, read) or hold (undo), with blanks between them.
+-- flight count without being renewed. Then one text per limit: kind, window_ms, max, refill, amount, fingerprint, shadow
+-- (reserve, read) or hold (undo), and a hash of the client that it is counted for, or "-", with blanks between them.
 --
 --   f {s: start, v: used}   s {SLOT: used}   b {s: time of v, v: used, r: rest}   i {FINGERPRINT: "first:used"}
 --   c sorted set, NAME:N by when it ends
+--
+-- EPOCH:o:CLIENT has the counters that this client made and when they are over: sessions and arguments are part of keys, so a
+-- client could fill the server. It gets no more than COUNTERS.
 --
 -- The last key and text of reserve, and the only ones of join, are the epoch: a number that each reservation raises. The text is
 -- "KNOWN OWNER RUN": the highest number that this gate was ever told, the gate, and the server that it takes this one for.
@@ -28,6 +31,7 @@
 -- are kept as two halves.
 local SLOTS, RECENT, MICRO, BASE, EXACT = 32, 8, 1000000, 1000000000, 9007199254740992
 local SETTLE, SETTLE_MAX = 1000, 30000
+local COUNTERS, COUNTER_CALL, COUNTER_MAX = 16384, 600000, 604800000
 local WEEK, MONDAY = 604800000, 259200000
 local ZERO = {h = 0, l = 0}
 
@@ -71,7 +75,7 @@ local load_kind = {
   f = function(o, key, l)
     local r = redis.call('HMGET', key, 's', 'v')
     local start = now - (now + (l.window == WEEK and MONDAY or 0)) % l.window
-    o.s, o.v = tonumber(r[1] or '0'), big(r[2])
+    o.s, o.v, o.new = tonumber(r[1] or '0'), big(r[2]), not r[1]
     if o.s < start then o.s, o.v = start, ZERO end
   end,
   s = function(o, key, l)
@@ -82,13 +86,14 @@ local load_kind = {
       if index > o.s then o.s = index end -- the clock stepped back
       o.slots[index] = big(used)
     end
+    o.new = next(o.slots) == nil
     for index, used in pairs(o.slots) do
       if index + SLOTS <= o.s then o.gone[#o.gone + 1] = string.format('%.0f', index) else o.v = add(o.v, used) end
     end
   end,
   b = function(o, key, l)
     local r = redis.call('HMGET', key, 's', 'v', 'r')
-    o.s, o.v, o.r = tonumber(r[1] or '0'), big(r[2]), tonumber(r[3] or '0')
+    o.s, o.v, o.r, o.new = tonumber(r[1] or '0'), big(r[2]), tonumber(r[3] or '0'), not r[1]
     if now <= o.s then return end
     if l.refill > 0 then
       local flowed = (now - o.s) * l.refill + o.r
@@ -106,6 +111,7 @@ local load_kind = {
   c = function(o, key, l)
     redis.call('ZREMRANGEBYSCORE', key, '-inf', now)
     o.v = big_of(redis.call('ZCARD', key) * MICRO)
+    o.new = rounded(o.v) == 0
   end,
   i = function(o, key, l)
     o.seen = {}
@@ -113,6 +119,7 @@ local load_kind = {
       local first, used = string.match(entry, '^(%d+):(%d+)$')
       o.seen[print] = {first = tonumber(first), used = big(used)}
     end
+    o.new = next(o.seen) == nil
   end,
 }
 
@@ -232,8 +239,8 @@ local undo_kind = {
 }
 
 local function limit_at(i)
-  local kind, window, max, refill, amount, print, last = string.match(ARGV[3 + i], '^(%a) (%d+) (%d+) (%d+) (%d+) (%x+) (%d+)$')
-  return {kind = kind, window = tonumber(window), max = big(max), refill = tonumber(refill), amount = big(amount), print = print, last = last}
+  local kind, window, max, refill, amount, print, last, client = string.match(ARGV[3 + i], '^(%a) (%d+) (%d+) (%d+) (%d+) (%x+) (%d+) (%S+)$')
+  return {kind = kind, window = tonumber(window), max = big(max), refill = tonumber(refill), amount = big(amount), print = print, last = last, client = client}
 end
 
 if op == 'undo' then
@@ -323,13 +330,30 @@ local function doubt_ms(o, l)
   return l.refill > 0 and lost + math.ceil(rounded(l.max) * l.window / l.refill) - now or EXACT
 end
 
+-- Whether the client of a new counter may have one more; one that exists is never asked about.
+local made = {}
+local function may_make(key, o, l)
+  if not o.new or o.client or l.client == '-' then return true end
+  local set = epoch_key .. ':o:' .. l.client
+  if not made[set] then
+    redis.call('ZREMRANGEBYSCORE', set, '-inf', now)
+    made[set] = {count = redis.call('ZCARD', set), keys = {}}
+  end
+  if made[set].count >= COUNTERS then return false end
+  made[set].count = made[set].count + 1
+  made[set].keys[key] = now + math.min(l.window > 0 and l.window or COUNTER_CALL, COUNTER_MAX)
+  o.client = l.client
+  return true
+end
+
 local shadow, holds = '', {}
 for i = 1, #KEYS - 1 do
   local key, l = KEYS[i], limit_at(i)
   local o = load(key, l)
   local value, doubt = value_of(o, l), doubt_ms(o, l)
   if doubt > 0 and l.last ~= '1' then return {0, i - 1, math.min(doubt, EXACT), shadow, now, number, lost} end
-  if not less(l.max, add(value, l.amount)) then
+  local room = may_make(key, o, l)
+  if room and not less(l.max, add(value, l.amount)) then
     holds[i] = string.format('%.0f', count_kind[l.kind](o, l))
     o.dirty = o.dirty or less(ZERO, l.amount)
     shadow = shadow .. '0'
@@ -337,11 +361,17 @@ for i = 1, #KEYS - 1 do
     holds[i] = ''
     shadow = shadow .. '1'
   else
-    return {0, i - 1, retry_of(o, l, value), shadow, now, number, lost}
+    return {0, i - 1, room and retry_of(o, l, value) or l.window, shadow, now, number, lost}
   end
 end
 for key, o in pairs(loaded) do
   if o.dirty then save_kind[o.kind](o, key) end
+end
+for set, of in pairs(made) do
+  for key, ends in pairs(of.keys) do
+    if loaded[key].dirty then redis.call('ZADD', set, ends, key) end
+  end
+  redis.call('PEXPIRE', set, COUNTER_MAX)
 end
 number = number + 1
 redis.call('HSET', epoch_key, 'n', string.format('%.0f', number))

@@ -4,6 +4,7 @@
 #define STATE_KEY_MAX 168 /* bytes of a counter's key kept as they are; longer ones end in their hash */
 #define STATE_KEY_GIVEN_MAX 4096         /* bytes of a key that a caller may hand in */
 #define STATE_COUNTERS_MAX 65536         /* counters alive in one store */
+#define STATE_CLIENT_COUNTERS_MAX 16384  /* that one client may make in Redis (each part) or PostgreSQL */
 #define STATE_QUOTA_CALL_MS 600000       /* a concurrency counter counts so long against its maker's share */
 #define STATE_QUOTA_MS_MAX 604800000     /* and any other at most so long: 7 days */
 #define STATE_LIMITS_MAX 256             /* limits of one call */

@@ -7,10 +7,11 @@
 
 #define MIGRATION_LOCK "8640001" /* gates that start together migrate one after the other */
 
-extern const unsigned char state_postgres_1[], state_postgres_2[], state_postgres_3[];
+extern const unsigned char state_postgres_1[], state_postgres_2[], state_postgres_3[], state_postgres_4[];
 
 /* In the order in which they are applied; none is ever changed, only followed by another. */
-static const unsigned char *const migrations[] = {state_postgres_1, state_postgres_2, state_postgres_3};
+static const unsigned char *const migrations[] = {state_postgres_1, state_postgres_2, state_postgres_3,
+                                                  state_postgres_4};
 #define VERSION ((int)(sizeof(migrations) / sizeof(migrations[0])))
 
 static int run_sql(const struct libpq *pq, PGconn *conn, const char *sql, int *ret_number, struct err *err) {

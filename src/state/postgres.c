@@ -194,6 +194,7 @@ static void put_limits(struct emit *e, const struct remote_call *call, struct ar
         emit_object(e);
         put_text(e, "key", h->key);
         put_text(e, "kind", state_remote_kind(h->kind));
+        put_text(e, "client", slice_str(state_remote_client(h, a)));
         put_number(e, "win", (int64_t)h->window_ms);
         put_number(e, "max", h->max);
         put_number(e, "refill", h->refill);

@@ -165,9 +165,10 @@ static bool send_part(struct redis *r, const struct part *p, const char *op, str
         if (in_part(p, h))
             add_text(&c, arena_printf(&c.arena,
                                       "%.1s %" PRIu64 " %" PRId64 " %" PRId64 " %" PRId64 " %016" PRIx64
-                                      " %" PRIu64,
+                                      " %" PRIu64 " %s",
                                       state_remote_kind(h->kind).ptr, h->window_ms, h->max, h->refill,
-                                      state_remote_amount(h), h->fingerprint, last));
+                                      state_remote_amount(h), h->fingerprint, last,
+                                      state_remote_client(h, &c.arena)));
     }
     if (reserves)
         add_text(&c, epoch_text(r, p->shard, p->link, &c.arena));

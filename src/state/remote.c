@@ -53,6 +53,21 @@ static struct slice remote_key(const struct remote *r, const struct state_limit 
                         SLICE_FMT(key), state_remote_kind(limit->kind).ptr, limit->window_ms);
 }
 
+/* Stores know clients by a hash: their names are of any length. */
+static uint64_t client_of(struct slice owner) {
+    unsigned char sum[SHA_BYTES];
+    uint64_t hash = 0;
+    if (!owner.len)
+        return 0;
+    sha_256(&owner, 1, sum);
+    memcpy(&hash, sum, sizeof(hash));
+    return hash;
+}
+
+const char *state_remote_client(const struct remote_held *h, struct arena *a) {
+    return h->client ? arena_printf(a, "%016" PRIx64, h->client).ptr : "-";
+}
+
 static struct remote_call *call_new(struct remote *r, const struct state_limit *limits, size_t count,
                                     enum remote_op op) {
     struct arena a;
@@ -76,6 +91,7 @@ static struct remote_call *call_new(struct remote *r, const struct state_limit *
                                              .leasable = limits[i].leasable,
                                              .shard = (uint8_t)shard_of(r, &limits[i]),
                                              .fingerprint = limits[i].fingerprint,
+                                             .client = client_of(limits[i].owner),
                                              .key = slice_of(to, keys[i].len)};
         to += keys[i].len;
     }

@@ -51,6 +51,7 @@ struct remote_held { /* one limit of a call */
     int64_t amount;
     uint64_t fingerprint;
     uint64_t start;
+    uint64_t client;  /* hash of the one that it is counted for; 0: none that has a share */
     int64_t value;    /* READ */
     struct slice key; /* in the call's own memory */
 };
@@ -122,3 +123,5 @@ void state_remote_start(struct remote *r, struct io_loop *loop);
 /* What all keys of a shard start with. */
 struct slice state_remote_prefix(const struct remote *r, unsigned shard, struct arena *a);
 struct slice state_remote_kind(enum state_kind kind); /* one letter */
+/* Whose counter it is, for the bound of one client: "-" for nobody's. */
+const char *state_remote_client(const struct remote_held *h, struct arena *a);

@@ -30,7 +30,7 @@ describe('counters in PostgreSQL', { skip: postgresPrograms() ? false : 'no Post
     assert.equal(answers.filter((answer) => !denied(answer)).length, 20);
     assert.equal(calls.length, 20);
     assert.ok(answers.find(denied).result._meta['sallyport/denial'].retry_after_ms > 0);
-    assert.equal(pg.psql('SELECT count(*), max(version) FROM sallyport_schema', { database: 'together' }).out, '3|3');
+    assert.equal(pg.psql('SELECT count(*), max(version) FROM sallyport_schema', { database: 'together' }).out, '4|4');
     assert.equal(pg.psql("SELECT used FROM sallyport_counter WHERE key LIKE '%:s:%'", { database: 'together' }).out, '20000000', 'a refused call left nothing in the other counter');
   });
 

@@ -506,6 +506,56 @@ static uint64_t requests_of(struct state_store *store) {
 }
 
 /* A slice of ten is counted in advance; the rest is given back, and a refunded call returns to the slice. */
+#define BATCH 64 /* counters of one call: few enough for an answer in time on a busy machine */
+
+/* One call with so many new counters; again where the store was too slow. */
+static enum state_result make_counters(struct state_store *store, const char *owner, size_t count) {
+    static int serial;
+    struct state_limit limits[BATCH];
+    struct state_ticket ticket;
+    char keys[BATCH][48];
+    enum state_result result = STATE_FAULT;
+    serial++;
+    for (size_t i = 0; i < count; i++) {
+        snprintf(keys[i], sizeof(keys[i]), "%s %d %zu", owner, serial, i);
+        limits[i] = limit_of(keys[i], STATE_SLIDING, 1000);
+        limits[i].owner = slice_str(owner);
+    }
+    for (int n = 0; n < UP_TRIES && result == STATE_FAULT; n++) {
+        result = reserve(store, limits, count, &ticket);
+        state_settle(&ticket, STATE_KEEP);
+    }
+    return result;
+}
+
+static void test_one_client_does_not_fill_the_store(void **state) {
+    (void)state;
+    struct state_store *store = open_store();
+    struct state_limit known = limit_of("greedy", STATE_SLIDING, 1000);
+    known.owner = SLICE("greedy");
+    assert_true(take_soon(store, known));
+    for (size_t made = BATCH; made < STATE_CLIENT_COUNTERS_MAX; made += BATCH)
+        assert_int_equal(make_counters(store, "greedy", BATCH), STATE_GRANTED);
+    assert_int_equal(make_counters(store, "greedy", BATCH), STATE_REFUSED); /* all of them, or none */
+    assert_int_equal(make_counters(store, "greedy", BATCH - 1), STATE_GRANTED);
+    assert_int_equal(make_counters(store, "greedy", 1), STATE_REFUSED);
+    struct state_limit fresh = limit_of("greedy again", STATE_SLIDING, 1000);
+    struct state_ticket ticket;
+    fresh.owner = SLICE("greedy");
+    assert_int_equal(reserve(store, &fresh, 1, &ticket), STATE_REFUSED);
+    assert_int_equal(ticket.answer.retry_after_ms, fresh.window_ms);
+    fresh.shadow = true;
+    assert_int_equal(reserve(store, &fresh, 1, &ticket), STATE_GRANTED);
+    assert_int_equal(ticket.answer.shadow_refused, 1);
+    state_settle(&ticket, STATE_KEEP);
+    fresh.shadow = false;
+    assert_true(take_soon(store, known)); /* counters that it has go on */
+    assert_int_equal(make_counters(store, "modest", BATCH), STATE_GRANTED);
+    fresh.owner = (struct slice){0}; /* of no client: it has no share */
+    assert_true(take_soon(store, fresh));
+    state_close(store);
+}
+
 static void test_leases(void **state) {
     (void)state;
     struct state_store *store = open_leasing(10), *other = open_store();
@@ -779,7 +829,9 @@ static int teardown(void **state) {
 
 static int run_postgres(void) {
 #ifdef SALLYPORT_POSTGRES
-    const struct CMUnitTest postgres[] = {BEHAVIOUR, cmocka_unit_test(test_postgres_restarted)};
+    const struct CMUnitTest postgres[] = {BEHAVIOUR,
+                                          cmocka_unit_test(test_one_client_does_not_fill_the_store),
+                                          cmocka_unit_test(test_postgres_restarted)};
     return cmocka_run_group_tests_name("postgres", postgres, setup_postgres, teardown);
 #else
     return 0;
@@ -791,6 +843,7 @@ int main(void) {
     const struct CMUnitTest sqlite[] = {BEHAVIOUR, cmocka_unit_test(test_turn_given_up)};
     const struct CMUnitTest redis[] = {
         BEHAVIOUR,
+        cmocka_unit_test(test_one_client_does_not_fill_the_store),
         cmocka_unit_test(test_leases),
         cmocka_unit_test(test_leases_exact),
         cmocka_unit_test(test_lease_over),
