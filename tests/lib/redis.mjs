@@ -7,13 +7,14 @@ import { freePort } from './process.mjs';
 import { tempDir } from './temp.mjs';
 
 /** {dsn, socket, pid, cli(...words), signal(name), restart(), stop()} */
-export async function startRedis({ config = '', dir = tempDir('redis') } = {}) {
+export async function startRedis({ config = '', dir = tempDir('redis'), wrap = [] } = {}) {
   const socket = join(dir, 'redis.sock'), file = join(dir, 'redis.conf');
   writeFileSync(file, `unixsocket ${socket}\nsave ""\nappendonly no\ndir ${dir}\n${config.includes('port') ? '' : 'port 0\n'}${config}\n`);
   let child;
   const cli = (...words) => spawnSync('redis-cli', ['-s', socket, ...words], { encoding: 'utf8' }).stdout.trim();
   const up = async () => {
-    child = spawn('redis-server', [file], { stdio: 'ignore' });
+    const [program, ...words] = [...wrap, 'redis-server', file];
+    child = spawn(program, words, { stdio: 'ignore' });
     for (const end = Date.now() + DEADLINE_MS; cli('PING') === '';) {
       if (Date.now() > end) throw new Error('redis-server does not come up; scripts/setup test installs it');
       await new Promise((done) => setTimeout(done, 20));
@@ -34,28 +35,29 @@ async function until(what, holds) {
 }
 
 /** A server on a TCP port, which the others of its set find: {port, cli, pid, signal, stop} */
-async function startNode(port, config, program = []) {
+async function startNode(port, config, { program = [], tls } = {}) {
   const dir = tempDir('redis'), file = join(dir, 'redis.conf');
-  writeFileSync(file, `port ${port}\nbind 127.0.0.1\nsave ""\nappendonly no\ndir ${dir}\n${config}\n`);
+  const at = tls ? `port 0\ntls-port ${port}\ntls-replication yes\ntls-auth-clients no\ntls-cert-file ${tls.cert}\ntls-key-file ${tls.key}\ntls-ca-cert-file ${tls.ca}` : `port ${port}`;
+  writeFileSync(file, `${at}\nbind 127.0.0.1\nsave ""\nappendonly no\ndir ${dir}\n${config}\n`);
   const child = spawn('redis-server', [file, ...program], { stdio: 'ignore' });
   const gone = new Promise((done) => child.once('exit', done));
-  const cli = (...words) => spawnSync('redis-cli', ['-p', String(port), ...words], { encoding: 'utf8' }).stdout.trim();
+  const cli = (...words) => spawnSync('redis-cli', ['-p', String(port), ...(tls ? ['--tls', '--cacert', tls.ca] : []), ...words], { encoding: 'utf8' }).stdout.trim();
   await until(`redis-server at port ${port}`, () => cli('PING') === 'PONG');
   return { port, cli, signal: (name) => child.kill(name), stop: () => { child.kill('SIGKILL'); return gone; } };
 }
 
-/** One master, two replicas and three Sentinels that call it `shop`: {dsn, servers, sentinels, master(), stop()} */
-export async function startSentinels({ servers: count = 3 } = {}) {
+/** One master, two replicas and three Sentinels that call it `shop`: {dsn, servers, sentinels, master(), stop()}. tls: {cert, key, ca} of all of them. */
+export async function startSentinels({ servers: count = 3, tls } = {}) {
   const servers = [];
-  for (let i = 0; i < count; i++) servers.push(await startNode(await freePort(), `repl-diskless-sync-delay 0${i ? `\nreplicaof 127.0.0.1 ${servers[0].port}` : ''}`));
+  for (let i = 0; i < count; i++) servers.push(await startNode(await freePort(), `repl-diskless-sync-delay 0${i ? `\nreplicaof 127.0.0.1 ${servers[0].port}` : ''}`, { tls }));
   await until('every replica follows', () => servers.slice(1).every(({ cli }) => cli('INFO', 'replication').includes('master_link_status:up')));
   const sentinels = [];
   for (let i = 0; i < 3; i++)
-    sentinels.push(await startNode(await freePort(), `sentinel monitor shop 127.0.0.1 ${servers[0].port} 2\nsentinel down-after-milliseconds shop 700\nsentinel failover-timeout shop 4000`, ['--sentinel']));
+    sentinels.push(await startNode(await freePort(), `sentinel monitor shop 127.0.0.1 ${servers[0].port} 2\nsentinel down-after-milliseconds shop 700\nsentinel failover-timeout shop 4000`, { program: ['--sentinel'], tls }));
   await until('the Sentinels know each other and every replica', () =>
     sentinels.every(({ cli }) => { const text = cli('SENTINEL', 'MASTER', 'shop'); return /num-other-sentinels\n2\n/.test(text) && text.includes(`num-slaves\n${count - 1}\n`); }));
   const master = () => Number(sentinels[2].cli('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'shop').split('\n')[1]);
-  const dsn = `redis+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/shop`;
+  const dsn = `${tls ? 'rediss' : 'redis'}+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/shop`;
   return { dsn, servers, sentinels, master, stop: () => Promise.all([...sentinels, ...servers].map((node) => node.stop())) };
 }
 
