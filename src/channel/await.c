@@ -27,7 +27,7 @@ static void on_timeout(struct io_timer *timer) {
     answer_fail(c, why.ptr);
 }
 
-/* Methods without a deadline. */
+/* Methods without a time-out. */
 static bool waits_forever(const struct call *c) {
     return c->kind == CALL_LISTEN || slice_is(c->method, "tasks/result");
 }
@@ -42,7 +42,7 @@ void await_touch(struct call *c) {
 }
 
 enum call_next await_step(struct call *c) {
-    if (c->gather && !c->server) /* it went to no server itself */
+    if (c->gather && !c->server) /* it was not sent to a server itself */
         return c->gathering ? CALL_WAIT : CALL_NEXT;
     if (!c->request->rpc.id || c->response)
         return CALL_NEXT;

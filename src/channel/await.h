@@ -1,4 +1,4 @@
-/* AWAIT: a call that is with its server, and the time that the server has to answer. */
+/* AWAIT: a call that its server works on, and its time-out. */
 #pragma once
 
 #include "call/call.h"

@@ -1,16 +1,16 @@
-/* Which channel a call travels on. The client's era and the server's are two things:
+/* Which channel a call uses depends on the client's era and on the server's:
  *
  *   client     server      channel
  *   legacy     legacy      the session's first; the client's initialize is forwarded as it is
  *   modern     modern      the session's first; nothing to set up
  *   legacy     modern      the session's first; the gate asks server/discover and answers initialize itself
- *   modern     legacy      one of several: initialised by the gate in the client's words
+ *   modern     legacy      one of several: initialised by the gate with the client's description
  *
  * Why several: a legacy server learns once, at initialize, what its client can do, so requests with different
  * capabilities need different channels. Over HTTP every message comes on the stream of its request, so
  * requests with the same capabilities share one. Pipes and HTTP+SSE do not say to which request a question
- * belongs: there a request that may be asked something has a channel for itself until it is over, and waits
- * when all are taken. */
+ * belongs: there a request whose server may ask a question has a channel of its own until it ends, and waits
+ * when all are in use. */
 #include "channel/channel.h"
 
 #include "base/check.h"
@@ -158,7 +158,7 @@ struct channel *channel_of(struct session *s, struct server *server) {
 void channel_wait(struct channel *ch, struct call *call) { list_push(&ch->waiting, &call->wait); }
 
 static void resume_all(struct list *waiting) {
-    struct list due, *n; /* only calls that wait now: a resumed call may have to wait again */
+    struct list due, *n; /* only calls that wait now: a resumed call may wait again */
     list_init(&due);
     while ((n = list_pop(waiting)))
         list_push(&due, n);
@@ -190,7 +190,7 @@ void channel_fail_calls(struct session *s, const struct server *server) {
     char why[128];
     snprintf(why, sizeof(why), "server `%s` has been removed", server->up.name);
     struct call *c;
-    while ((c = call_to(s, server))) /* ending one may end others, when it was part of them */
+    while ((c = call_to(s, server))) /* ending one may end others that it is a part of */
         answer_fail(c, why);
 }
 
@@ -217,7 +217,7 @@ static bool may_open(struct channel *ch) {
     ch->state = CHANNEL_OPENING;
     if (guard_may_open(ch->session->core, ch->server))
         return true;
-    /* Later: the call that needs it is in the middle of a step. */
+    /* In the next turn: the call that needs it is in the middle of a step. */
     io_timer_soon(channel_loop(ch), &ch->backoff, on_refused);
     return false;
 }
@@ -229,7 +229,7 @@ static void open_link(struct channel *ch) {
     ch->link = link_open(&ch->server->up, ch->session->core->channels->link_events, ch);
 }
 
-/* Modern requests need no initialize, so nothing else would show that a server over HTTP answers again. */
+/* Modern requests need no initialize, so only this check shows that a server over HTTP answers again. */
 static bool must_check_era(const struct channel *ch) {
     return ch->missing && ch->session->stateless && !ch->own_init.len && channel_is_streamable(ch);
 }
@@ -293,12 +293,12 @@ static bool first_waiting_is_modern(const struct channel *ch) {
 
 /* ---- which era ---- */
 
-/* By what is known of the server now. */
+/* By the current knowledge about the server. */
 static enum era known_era(const struct channel *ch, bool modern_client) {
     const struct up_server *up = &ch->server->up;
     if (up->use_sse)
         return ERA_LEGACY; /* HTTP+SSE exists in the legacy era only */
-    if (!modern_client)    /* legacy can always be tried; a server that refuses initialize is probed then */
+    if (!modern_client)    /* legacy can always be tried; if the server refuses initialize, it is probed */
         return up->era.modern == UP_YES && (up->era.legacy == UP_NO || (up->url && up->era.legacy != UP_YES))
                    ? ERA_MODERN
                    : ERA_LEGACY;
@@ -347,8 +347,8 @@ static void on_probe_timer(struct io_timer *timer) {
     on_probe_failed(&ch->init_own, "silence");
 }
 
-/* The client has stopped waiting for the answer and begins in the legacy era: the same child goes on in that.
- */
+/* The client did not wait for the probe and begins in the legacy era: the same child continues in that
+ * era. */
 static void on_probe_left(struct io_timer *timer) {
     struct channel *ch = container_of(timer, struct channel, probe_timer);
     link_end(&ch->init);
@@ -389,7 +389,7 @@ static void learn_description(struct channel *ch, const struct tape *t, uint32_t
     server_learn_description(ch->server, t, result);
 }
 
-/* The server has answered, with a refusal. */
+/* The server has answered with an error. */
 static void refused(struct channel *ch, bool legacy) {
     char why[160];
     snprintf(why, sizeof(why), "server `%s` refused %s", ch->server->up.name,
@@ -411,14 +411,14 @@ static void forget_client(struct channel *first) {
         link_drop(first);
 }
 
-/* A child that refused the probe with an error has read it and goes on: it is initialised as it is, and not
- * started a second time. One that was silent or ended is restarted. */
+/* A child that answered the probe with an error still works: it is initialised, not restarted. A child
+ * that was silent or ended is restarted. */
 static void probe_over(struct channel *ch, bool modern, bool answered) {
     bool legacy_waits = !list_empty(&ch->waiting) && !first_waiting_is_modern(ch);
     io_timer_stop(channel_loop(ch), &ch->probe_timer);
     up_era_note(&ch->server->up, modern ? UP_YES : UP_NO, legacy_waits && modern ? UP_NO : UP_UNKNOWN);
     ch->era = modern ? ERA_MODERN : ERA_LEGACY;
-    /* It was probed because it refused initialize: nothing may be sent to it. */
+    /* It was probed because it refused initialize: no request may be sent to it. */
     if (!modern && legacy_waits && ch->session->init_done) {
         refused(ch, true);
         return;
@@ -437,8 +437,8 @@ static void probe_over(struct channel *ch, bool modern, bool answered) {
     resume_all(&ch->waiting);
 }
 
-/* Initialize failed. Either the probe has confused the server: retry without one. Or it is remembered as
- * legacy and is not: retry with one. */
+/* Initialize failed. Either the probe has confused the server: retry without a probe. Or it is remembered
+ * as legacy and is not: retry with a probe. */
 static bool restart_probed(struct channel *ch) {
     if (!ch->was_probed && !(ch->own_init.len && up_era_forget(&ch->server->up)))
         return false;
@@ -469,7 +469,7 @@ static void on_probe_failed(struct own_request *own, const char *why) {
     /* else `down` follows */
 }
 
-/* ---- hello ---- */
+/* ---- initialize and server/discover ---- */
 
 static void ask_description(struct channel *ch, struct slice method, struct slice params) {
     struct buf text;
@@ -590,7 +590,7 @@ void channel_down(void *owner, const char *why, int exit_status) {
     struct session *s = ch->session;
     bool lost_session = exit_status == LINK_LOST; /* the server is reachable, but it has lost our session */
     if (ch->state == CHANNEL_PROBE) {
-        /* It did not survive the probe, so it is not modern. */
+        /* It ended during the probe, so it is not modern. */
         probe_over(ch, false, false);
         return;
     }
@@ -672,7 +672,7 @@ void channel_leave(struct channel *ch) {
         call_resume(container_of(n, struct call, wait));
 }
 
-/* NULL: it waits for one. */
+/* NULL: the call waits for a channel. */
 static struct channel *legacy_channel_for(struct channel *first, struct call *c) {
     channel_choice_read(c);
     bool exclusive = channel_choice_exclusive(first, c);
@@ -708,7 +708,7 @@ static struct channel *choose(struct channel *first, struct call *c) {
     return era == ERA_LEGACY ? legacy_channel_for(first, c) : first;
 }
 
-/* The link is not ready for the call, which waits. Nothing here may resume it synchronously. */
+/* The link is not ready, so the call waits. Nothing here may resume it synchronously. */
 static void prepare(struct channel *ch, const struct call *c) {
     bool legacy = !c->modern;
     if (ch->state == CHANNEL_READY)

@@ -47,7 +47,7 @@ bool channel_choice_fits(const struct channel *ch, const struct call *c, bool ex
 }
 
 static bool channel_is_free(const struct channel *ch) {
-    /* The first one may be about to serve a legacy client. */
+    /* The first one may be needed for a legacy client. */
     return !ch->users && list_empty(&ch->waiting) && !ch->is_claimed &&
            !(ch == ch->first && ch->session->init_done);
 }

@@ -3,6 +3,6 @@
 
 #include "channel/channel.h"
 
-/* To that call's client, or outside calls (NULL), without what the client must not see. False when it cannot
- * be reached. */
+/* Sends the message to that call's client, or outside calls (NULL), after redaction. False when the client
+ * cannot be reached. */
 bool deliver_message(struct channel *ch, struct call *call, const struct session_out *out);

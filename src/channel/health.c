@@ -19,7 +19,7 @@ struct health_check {
 
 static bool over_http(const struct channel *ch) { return ch->server->up.url != NULL; }
 
-/* ---- is it at work? ---- */
+/* ---- is the server busy? ---- */
 
 /* Many servers do one thing at a time and read nothing meanwhile, so a busy server is not checked: its calls
  * have time-outs of their own. Lists and initialize do not count as work. */
@@ -66,7 +66,7 @@ static bool works(const struct channel *ch) {
 
 /* ---- the end ---- */
 
-/* Not from the sweep itself: the callback may close the session. */
+/* Not directly from the sweep: the callback may close the session. */
 static void on_give_up(struct io_timer *timer) {
     struct channel *ch = container_of(timer, struct channel, backoff);
     char why[SERVER_FAULT_MAX];
@@ -77,7 +77,7 @@ static void on_give_up(struct io_timer *timer) {
         channel_init_late(ch, why);
 }
 
-/* The back-off timer is free while a link is up or being initialised. */
+/* The back-off timer is unused while a link is up or being initialised. */
 static void give_up(struct channel *ch) {
     io_timer_arm(ch->session->core->up.loop, &ch->backoff, 0, on_give_up);
 }
@@ -87,7 +87,7 @@ static void missed(struct channel *ch, const char *why, uint64_t now) {
     server->health_misses++;
     snprintf(server->fault, sizeof(server->fault), "%s", why);
     if (over_http(ch))
-        server->gone_ms = now; /* for all its links: check_ready() */
+        server->gone_ms = now; /* counts for all its links: check_ready() */
     else
         give_up(ch);
 }
@@ -97,7 +97,7 @@ static void silence_text(const struct channel *ch, uint64_t ms, char why[SERVER_
              ch->server->up.name, (unsigned long long)(ms + 999) / 1000);
 }
 
-/* ---- asking ---- */
+/* ---- sending a check ---- */
 
 static void check_free(struct health_check *check) {
     check->channel->health.check = NULL;
@@ -110,8 +110,8 @@ void health_forget(struct channel *ch) {
         check_free(ch->health.check);
 }
 
-/* A list was sent without this server, though it never went down: notifies the client at growing intervals,
- * because a server that is up may keep failing. */
+/* A list was sent without this server, though it never went down: notifies the client at growing
+ * intervals, because a server that is up may keep failing. */
 static void back_again(struct channel *ch) {
     struct channel_health *w = &ch->health;
     uint64_t now = io_now_ms(ch->session->core->up.loop);
@@ -137,7 +137,7 @@ static void on_check_failed(struct own_request *own, const char *why) {
     check_free(check);
     if (!ch->link->is_up)
         return; /* `down` follows */
-    /* The server itself answers with this status; 502 to 504 come from a proxy in front of it. */
+    /* The server itself answers with this status; a proxy in front of it answers 502 to 504. */
     if (status && (status < 502 || status > 504))
         return;
     /* It may only have closed an idle connection. */
@@ -171,11 +171,11 @@ static void ask(struct channel *ch, uint64_t now) {
     ch->server->health_checks++;
     channel_send(ch, text, method, &check->req);
     if (ch->health.check == check && !check->req.id)
-        check_free(check); /* it could not be sent: next time */
+        check_free(check); /* it could not be sent: retry at the next sweep */
     arena_free(&a);
 }
 
-/* ---- looking ---- */
+/* ---- sweep ---- */
 
 /* Has the check timed out? Not while the server is busy, nor when another link has received something
  * since. */
@@ -248,7 +248,7 @@ static void check_channel(struct channel *ch, uint64_t now) {
         check_init(ch, now);
     else if (ch->state == CHANNEL_DOWN && ch->missing && ch == ch->first &&
              now - w->since_ms >= (over_http(ch) ? ch->server->health_ms : HEALTH_RETRY_MS))
-        channel_revive(ch); /* it was given up: retry */
+        channel_revive(ch); /* retries a server that was given up */
 }
 
 /* Time in which the gate itself was suspended does not count: answers may be waiting unread. */

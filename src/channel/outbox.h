@@ -12,8 +12,8 @@ void channel_cancel(struct channel *ch, uint64_t id, struct slice reason);
 /* Refuses a request of the server. */
 void channel_refuse(struct channel *ch, struct slice server_id, int code, const char *why);
 
-/* The own request that is stored where a call otherwise is, or NULL for a call. */
+/* The own request that is stored in place of a call, or NULL for a call. */
 struct own_request *channel_as_own(void *call);
-/* The request under way with the number in that node: an own request or a call; NULL for none. */
+/* The request under way with the id in that node: an own request or a call; NULL for none. */
 struct own_request *channel_own_request(const struct channel *ch, const struct msg *m, uint32_t node);
 struct call *channel_call(const struct channel *ch, const struct msg *m, uint32_t node);

@@ -30,8 +30,7 @@ static void on_call_failed(struct call *c, const char *why, bool retry) {
         answer_fail(c, why);
         return;
     }
-    /* The server has not received it: retry. Where the link itself is over, `down` follows and opens
-     * another. */
+    /* The server has not received it: retry. If the link itself is down, `down` follows and opens another. */
     call_set_sent(c, false);
     if (c->channel->link->is_up) {
         call_resend(c);

@@ -14,14 +14,14 @@
 #include <stdlib.h>
 
 #define TOOLS_FRESH_MS 300000
-#define TOOLS_RETRY_MS 1000 /* after a list that could not be read */
-#define TOOLS_PAGE_MS 30000 /* for one page of it */
+#define TOOLS_RETRY_MS 1000 /* delay after a list that could not be read */
+#define TOOLS_PAGE_MS 30000 /* time-out of one page */
 #define TOOLS_MAX 20000
 #define TOOLS_PAGES_MAX 200
 #define TOOLS_RAW_MAX (64u << 10) /* bytes of one definition that are kept to be shown */
-#define TOOLS_AGAIN_MAX 4         /* a list that changes while it is read */
+#define TOOLS_AGAIN_MAX 4         /* repeats for a list that changes while it is read */
 
-/* ---- asking ---- */
+/* ---- requesting ---- */
 
 static void fetch(struct channel *ch, struct slice cursor_raw);
 
@@ -50,13 +50,13 @@ static void learn_tool(struct guard_page *p, struct tool_table *table, uint32_t 
     struct slice key = arena_dup(&table->arena, tape_text(t, name, &p->scratch));
     struct tool *known = map_get(&table->by_name, key);
     if (known && known->serial == table->serial)
-        return; /* the first of two with one name is the one that counts */
+        return; /* of two tools with one name, the first counts */
     if (known)
         policy_schema_free(known->schema);
     struct tool *tool = arena_new(&table->arena, struct tool);
     table->has_apps |=
         tape_path(t, def, "_meta", "ui", NULL) || tape_path(t, def, "_meta", "ui/resourceUri", NULL);
-    /* A tool with invalid header marks gets no headers. */
+    /* A tool with invalid header annotations gets no headers. */
     tool->bad_marks = !mirror_params(t, schema, &table->arena, &tool->params, &tool->param_count);
     if (tool->bad_marks)
         tool->param_count = 0;
@@ -113,7 +113,7 @@ static bool is_last_page(const struct msg *m) {
     return !next || !tape_is(&m->tape, next, TAPE_STRING);
 }
 
-/* Of a list that is all on one page. False when it is not. */
+/* For a list on one page. False when it has more. */
 static bool print_list(const struct msg *m, char print[SHA_HEX]) {
     uint32_t list = tape_get_str(&m->tape, m->rpc.body, "tools");
     if (!list || !is_last_page(m))
@@ -150,7 +150,7 @@ void tools_abandon(struct channel *ch) {
 static void fetched(struct channel *ch, bool complete) {
     struct server *server = ch->server;
     struct core *core = ch->session->core;
-    /* The list changed while it was being asked for: once more, a few times. */
+    /* The list changed during the request: repeats it, a few times. */
     if (ch->tools_changes != server->tools_changes && ++ch->tools_again < TOOLS_AGAIN_MAX) {
         tools_abandon(ch);
         channel_wake(ch);
@@ -170,7 +170,7 @@ static void fetched(struct channel *ch, bool complete) {
     channel_wake(ch);
 }
 
-/* Identical to the known list, byte for byte: nothing has to be judged again. */
+/* Byte for byte the known list: nothing has to be judged again. */
 static bool fetched_same(struct channel *ch, const struct msg *m) {
     struct tool_table *known = &ch->server->tools;
     struct tool_table *fresh = ch->tools_fresh;
@@ -184,7 +184,7 @@ static bool fetched_same(struct channel *ch, const struct msg *m) {
     return true;
 }
 
-/* Skills are accepted with the tools, where a server has not said that it has none. */
+/* Skills are accepted together with the tools, unless the server has declared that it has none. */
 static bool skills_follow(const struct channel *ch) {
     return guard_wants_list(ch->session->core, ch->server) &&
            server_offers(ch->server, "io.modelcontextprotocol/skills");
@@ -219,8 +219,8 @@ static void on_page(struct own_request *own, struct msg *m) {
     }
 }
 
-/* A server that cannot list its tools has no known header marks. One that cannot list its skills has no
- * accepted skills. */
+/* A server that cannot list its tools has no known header annotations. One that cannot list its skills has
+ * no accepted skills. */
 static void on_page_failed(struct own_request *own, const char *why) {
     struct channel *ch = container_of(own, struct channel, tools_own);
     (void)why;
@@ -250,7 +250,7 @@ static void fetch(struct channel *ch, struct slice cursor_raw) {
 static void ask(struct channel *ch, struct call *call) {
     channel_wait(ch, call);
     if (ch->tools_req.id)
-        return; /* one answer for all that wait */
+        return; /* one request for all waiting calls */
     tools_abandon(ch);
     ch->tools_fresh = mem_zalloc(sizeof(*ch->tools_fresh));
     tool_table_init(ch->tools_fresh);
@@ -283,7 +283,7 @@ bool tools_checked(struct channel *ch, struct call *call) {
         call->checked_loads = ch->tools_loads;
     }
     if (ch->server->tools.loaded && ch->tools_loads != call->checked_loads)
-        return true; /* asked on this call's account */
+        return true; /* requested for this call */
     if (is_known(ch, max_age_ms))
         return true;
     ask(ch, call);
@@ -311,7 +311,7 @@ struct slice tools_header_lines(struct channel *ch, struct call *call) {
     return kept;
 }
 
-/* The value of that Mcp-Param header among complete lines; ptr NULL when it is not there. */
+/* The value of that Mcp-Param header among complete lines; ptr NULL when it is absent. */
 static struct slice find_line(struct slice lines, struct slice name) {
     const struct slice prefix = SLICE("Mcp-Param-");
     struct slice line;

@@ -7,11 +7,11 @@
 #include "channel/channel.h"
 #include "server/server.h"
 
-/* Ready to answer tools_find()? Otherwise the call waits in the link's list and is resumed. */
+/* Is the list known, so that tools_find() works? Otherwise the call waits on the channel and is resumed. */
 bool tools_ready(struct channel *ch, struct call *call);
 /* The same before a tool is called: the definition must match its pin at this moment. */
 bool tools_checked(struct channel *ch, struct call *call);
-/* The call's response is a page of the list; the first page starts anew. Sets c->list_serial. */
+/* The call's response is a page of the list; the first page starts a new table. Sets c->list_serial. */
 void tools_learn_answer(struct call *c);
 /* The link closes: drops the list that is being requested. */
 void tools_abandon(struct channel *ch);

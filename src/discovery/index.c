@@ -11,20 +11,20 @@
 #include <stdlib.h>
 
 #define QUERY_WORDS_MAX 12
-/* BM25 with fields: how much a word counts where it stands, and how soon more of the same stops counting. */
+/* BM25 with fields: the weight of a word in each field, and the saturation of repeated words. */
 #define WEIGHT_NAME 6.0f
 #define WEIGHT_SERVER 4.0f
 #define WEIGHT_MORE 1.5f /* title and parameters */
 #define WEIGHT_DESCRIPTION 1.0f
 #define SATURATION 3.0f
-#define LENGTH_SHARE 0.4f /* of the saturation that grows with the length of the text */
-#define SYNONYM 0.55f     /* of what the word itself would count */
-#define GUESS 0.6f        /* the same of a word that is not known, by the one that was probably meant */
-#define NAME_BONUS 2.0f   /* for a name that holds nothing but what was asked for */
+#define LENGTH_SHARE 0.4f /* share of the saturation that grows with the length of the text */
+#define SYNONYM 0.55f     /* share of the weight of the word itself, for a synonym */
+#define GUESS 0.6f        /* the same for the correction of an unknown word */
+#define NAME_BONUS 2.0f   /* bonus for a name that contains only words of the query */
 
 struct posting {
     uint32_t entry;
-    float weight; /* of the word in that definition */
+    float weight; /* frequency of the word in that definition */
 };
 
 struct term {
@@ -45,7 +45,7 @@ struct entry {
     struct index_tool tool;
     struct slice words[FIELD_COUNT];
     float length;
-    struct shelf *shelf; /* NULL: gone, and its postings are passed over until the index is packed */
+    struct shelf *shelf; /* NULL: removed; its postings are skipped until the index is compacted */
 };
 
 struct index {
@@ -154,7 +154,7 @@ static void post_entry(struct index *ix, uint32_t at) {
     map_put(&e->shelf->names, e->tool.name, (void *)(uintptr_t)(at + 1));
 }
 
-/* Leaves out what is gone, when that is more than what is there. */
+/* Drops removed entries, when they outnumber the others. */
 static void pack(struct index *ix) {
     if (ix->count < 64 || ix->used * 2 > ix->count)
         return;
@@ -179,7 +179,7 @@ static struct slice text_of(const struct tape *t, uint32_t def, const char *key,
     return node && tape_is(t, node, TAPE_STRING) ? arena_dup(a, tape_text(t, node, a)) : (struct slice){0};
 }
 
-/* Title, and what parameters are called: their descriptions repeat the tool's more often than they help. */
+/* Title and names of parameters: their descriptions repeat the tool's more often than they help. */
 static struct slice words_of_rest(const struct tape *t, uint32_t def, struct slice title, struct arena *a) {
     struct buf text;
     buf_init(&text, INDEX_TEXT_MAX);
@@ -240,7 +240,7 @@ int index_put(struct index *ix, struct slice server, const struct tape *t, uint3
 
 /* ---- asking ---- */
 
-/* The stem that was probably meant; the word's own when it is known or nothing is near. */
+/* The stem that was probably meant; the word's own stem when it is known or no other is near. */
 static struct slice meant_stem(const struct index *ix, struct slice word) {
     struct slice stem = terms_stem(word), meant = stem;
     if (stem.len < 4 || map_get(&ix->terms, stem) || map_get(&ix->meanings, stem))
@@ -261,7 +261,7 @@ static struct slice meant_stem(const struct index *ix, struct slice word) {
     return meant;
 }
 
-/* What finding this stem is worth, for each entry that has it; the best of a word and its synonyms counts. */
+/* The score of this stem for each entry that contains it; the best of a word and its synonyms counts. */
 static void weigh(const struct index *ix, struct slice stem, float share, float *bests) {
     const struct term *term = map_get(&ix->terms, stem);
     if (!term)
@@ -282,7 +282,7 @@ static void weigh(const struct index *ix, struct slice stem, float share, float 
 
 struct question {
     struct slice stems[QUERY_WORDS_MAX];
-    float shares[QUERY_WORDS_MAX];                /* how sure it is that this was meant */
+    float shares[QUERY_WORDS_MAX];                /* confidence that this stem was meant */
     const char *const *meanings[QUERY_WORDS_MAX]; /* or NULL */
     size_t count;
 };
@@ -298,7 +298,7 @@ static void read_question(const struct index *ix, struct slice text, struct aren
     }
 }
 
-/* "make a new one" says one thing twice: it counts once. */
+/* "make a new one" repeats one meaning: it counts once. */
 static bool is_repeated(const struct question *q, size_t w) {
     for (size_t v = 0; v < w; v++)
         if (q->meanings[w] && q->meanings[v] == q->meanings[w])
@@ -306,7 +306,7 @@ static bool is_repeated(const struct question *q, size_t w) {
     return false;
 }
 
-/* How much of the name was asked for. */
+/* The share of the name that the query contains. */
 static float name_share(const struct index *ix, const struct entry *e, const struct question *q) {
     struct slice words = e->words[FIELD_NAME], word;
     float asked = 0, all = 0;
@@ -334,13 +334,13 @@ static bool sees(const struct index_view *view, const struct entry *e) {
     return e->shelf && (!view || view->may(view->ctx, &e->tool));
 }
 
-/* Exact ones first, so that a cut never takes one of them and leaves another. */
+/* Exact hits first, so that a cut never keeps another hit instead of an exact one. */
 static int by_fit(const void *a, const void *b) {
     const struct index_hit *x = a, *y = b;
     return x->exact != y->exact ? (int)y->exact - (int)x->exact : by_score(a, b);
 }
 
-/* The best of those that may be seen, more than anybody wants. */
+/* The best visible entries, more than a caller needs. */
 static size_t candidates(const struct index *ix, const struct index_view *view, const float *scores,
                          const uint8_t *met, size_t words, struct index_hit *found, size_t max,
                          size_t *ret_all) {
@@ -366,7 +366,7 @@ static size_t candidates(const struct index *ix, const struct index_view *view, 
     return n;
 }
 
-/* Which entries hold the word itself. */
+/* Which entries contain the word itself. */
 static void meet(const struct index *ix, struct slice stem, uint8_t *met) {
     const struct term *term = map_get(&ix->terms, stem);
     for (size_t i = 0; term && i < term->count; i++)

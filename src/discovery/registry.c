@@ -54,7 +54,7 @@ void registry_fill(struct registry *c, const struct tape *t, registry_category *
 
 /* ---- finding ---- */
 
-/* What follows the server's name and a separator; empty when it does not start so. */
+/* The part after the server's name and a separator; empty when the name does not start so. */
 static struct slice behind(struct slice name, struct slice server) {
     if (!slice_starts(name, server) || name.len <= server.len)
         return (struct slice){0};
@@ -74,7 +74,7 @@ const struct index_tool *registry_find(struct registry *c, struct slice server, 
     return NULL;
 }
 
-/* As the name of a function: what cannot stand in one is an underscore there. */
+/* As the name of a function: invalid characters are underscores there. */
 static bool same_name(struct slice alias, struct slice name) {
     bool same = alias.len == name.len;
     for (size_t i = 0; same && i < name.len; i++) {

@@ -1,6 +1,6 @@
-/* The tools that one principal may call, on whatever server, with an index over them. Search, definitions,
- * categories, typed files and the code-mode endpoints all read it. Tools that the principal may not call are
- * not in the list that it is filled from. */
+/* The tools that one principal may call, on any server, with an index over them. Search, definitions,
+ * categories, typed files and the code-mode endpoints read it. Tools that the principal may not call are
+ * not in its source list. */
 #pragma once
 
 #include "base/arena.h"
@@ -23,8 +23,8 @@ void registry_put(struct registry *c, struct slice server, const struct tape *t,
 /* Adds everything of {"tools":[SERVER,DEFINITION,SERVER,DEFINITION,...],"missing":[SERVER,...]}. */
 void registry_fill(struct registry *c, const struct tape *t, registry_category *category, void *ctx);
 
-/* The tool that a name means: by its own name, or as SERVER.TOOL, SERVER__TOOL or SERVER/TOOL. With a server,
- * that one's. NULL when there is none. */
+/* Finds a tool by its own name, or as SERVER.TOOL, SERVER__TOOL or SERVER/TOOL. With a server, a tool of
+ * that one. NULL when there is none. */
 const struct index_tool *registry_find(struct registry *c, struct slice server, struct slice name);
-/* mcp_SERVER_TOOL, whatever underscores those have themselves; case does not matter in SERVER. */
+/* mcp_SERVER_TOOL, with any underscores in the names; case does not matter in SERVER. */
 const struct index_tool *registry_find_alias(struct registry *c, struct slice alias);

@@ -68,7 +68,7 @@ static bool cut(struct slice *word, const char *ending, size_t keep) {
     return true;
 }
 
-/* Lighter than Porter's: what is left need not be a word, only the same for forms of one word. */
+/* Lighter than Porter's: a stem need not be a word, only the same for all forms of a word. */
 struct slice terms_stem(struct slice word) {
     if (word.len < 4)
         return word;
@@ -87,7 +87,7 @@ struct slice terms_stem(struct slice word) {
     return word.len > 3 && word.ptr[word.len - 1] == 'i' ? slice_upto(word, word.len - 1) : word;
 }
 
-/* Each row is one meaning. A word stands in one row only. */
+/* Each row is one meaning. A word is in one row only. */
 static const char *const meanings[][13] = {
     {"delete", "remove", "erase", "destroy", "drop", "discard", "purge", "trash", "rid", "forget"},
     {"create", "add", "new", "make", "insert", "generate", "build", "start", "open"},

@@ -70,7 +70,7 @@ void typed_names(const struct slice *names, size_t count, enum typed_dialect dia
  * in a list until the type that uses them is written. */
 
 struct piece {
-    struct slice text; /* ptr NULL: the schema counts */
+    struct slice text; /* ptr NULL: it is a schema */
     uint32_t schema;
     uint32_t indent;
 };
@@ -136,7 +136,7 @@ static struct slice text_at(struct writer *w, uint32_t node, const char *key) {
     return text && tape_is(w->t, text, TAPE_STRING) ? tape_text(w->t, text, w->a) : (struct slice){0};
 }
 
-/* One line, without what would end the comment or the string it stands in. */
+/* One line, without text that would end the comment or string around it. */
 static struct slice comment_text(struct writer *w, struct slice text) {
     text = slice_upto(text, TYPED_TEXT_MAX);
     char *out = arena_alloc(w->a, text.len * 2 + 1);
@@ -182,7 +182,7 @@ static bool is_literal(const struct writer *w, uint32_t node) {
     return type != TAPE_ARRAY && type != TAPE_OBJECT;
 }
 
-/* a | b | c, or Literal[a, b, c]; what is not a plain value makes it anything. */
+/* a | b | c, or Literal[a, b, c]; the type is unknown if a value is not a scalar. */
 static void write_enum(struct writer *w, uint32_t values) {
     TAPE_FOR_ELEM(w->t, values, i) {
         if (!is_literal(w, i)) {
@@ -364,7 +364,7 @@ static void write_type(struct writer *w, uint32_t schema, struct slice type, uin
         push_str(w, any(w));
 }
 
-/* ["string","null"]: each with the rest of the schema. */
+/* ["string","null"]: each type with the rest of the schema. */
 static void write_types(struct writer *w, uint32_t schema, uint32_t types, uint32_t indent) {
     size_t left = tape_node(w->t, types)->count;
     push_str(w, ")");
@@ -379,7 +379,7 @@ static void write_types(struct writer *w, uint32_t schema, uint32_t types, uint3
     push_str(w, "(");
 }
 
-/* True when the schema is decided by one of the keywords that stand above `type`. */
+/* True when one of the keywords that come before `type` determines the schema. */
 static bool write_special(struct writer *w, uint32_t schema, uint32_t indent) {
     uint32_t node;
     struct slice ref = text_at(w, schema, "$ref");
@@ -406,7 +406,7 @@ static bool write_special(struct writer *w, uint32_t schema, uint32_t indent) {
 
 static void take_apart(struct writer *w, uint32_t schema, uint32_t indent) {
     if (!tape_is(w->t, schema, TAPE_OBJECT)) {
-        push_str(w, any(w)); /* true, false, or nonsense */
+        push_str(w, any(w)); /* true, false, or invalid */
         return;
     }
     uint32_t nullable = tape_get_str(w->t, schema, "nullable");
@@ -453,7 +453,7 @@ static void write_class(struct writer *w, struct slice name, uint32_t schema) {
         buf_put_str(w->out, "\n\n");
         return;
     }
-    /* The functional form takes keys that are no identifiers. */
+    /* The functional form accepts keys that are not identifiers. */
     buf_printf(w->out, "%.*s = TypedDict(\"%.*s\", {\n", SLICE_FMT(name), SLICE_FMT(name));
     TAPE_FOR_MEMBER(w->t, properties, key) {
         buf_put_str(w->out, "    ");
@@ -468,7 +468,7 @@ static void write_class(struct writer *w, struct slice name, uint32_t schema) {
 }
 
 static void write_classes(struct writer *w) {
-    for (size_t i = 0; i < w->class_count; i++) /* grows while it is written */
+    for (size_t i = 0; i < w->class_count; i++) /* grows during the loop */
         write_class(w, w->classes[i].name, w->classes[i].schema);
     w->class_count = 0;
     w->within = (struct slice){0};
@@ -573,7 +573,7 @@ static void learn_members(struct writer *w, uint32_t object) {
     turn_round(w, from);
 }
 
-/* The first element stands for all: lists are of one kind far more often than not. */
+/* The first element stands for all: most lists contain one type. */
 static void learn_items(struct writer *w, uint32_t array) {
     push_str(w, "}");
     if (tape_node(w->t, array)->count)

@@ -25,7 +25,7 @@ static const char *const legacy_versions[] = {"2024-10-07", "2024-11-05", "2025-
 
 /* ---- a legacy client, a modern server ---- */
 
-/* The client's description from initialize, as every modern request repeats it. */
+/* The client's description from initialize, which every modern request repeats. */
 static void read_client(struct session *s) {
     if (s->client_meta.len)
         return;
@@ -198,7 +198,7 @@ static enum call_next translate_error(struct call *c, struct splice *text) {
     return CALL_NEXT;
 }
 
-/* Many servers check the declared capabilities before they ask, and refuse with a text of their own. */
+/* Many servers check the declared capabilities before they ask, and refuse with their own error texts. */
 static uint32_t refused_bit(struct call *c) {
     const struct msg *m = c->response;
     uint32_t content = m->rpc.kind == RPC_RESULT ? tape_get_str(&m->tape, m->rpc.body, "content") : 0;
@@ -227,8 +227,8 @@ static int64_t error_code(const struct msg *m) {
     return node && tape_int(&m->tape, node, &code) ? code : 0;
 }
 
-/* Retries as a modern client does after a refusal that is not about the call itself: the headers came from an
- * outdated list of tools, or the server supports another version. Once. */
+/* Retries as a modern client does, once, after a refusal that is not about the call itself: the headers
+ * came from an outdated list of tools, or the server supports another version. */
 enum call_next adapt_retry(struct call *c) {
     const struct msg *m = c->response;
     int64_t code = error_code(m);
@@ -271,7 +271,7 @@ enum call_next adapt_answer(struct call *c) {
 
 /* ---- messages that legacy servers send on their own ---- */
 
-/* Log lines go to the call on whose stream they came; on pipes, to the only one under way. */
+/* Log messages go to the call on whose stream they came; on pipes, to the only call under way. */
 static struct call *log_reader(struct channel *ch, struct call *call) {
     if (call || ch->link->is_http)
         return call;

@@ -1,6 +1,6 @@
-/* A client of one era and a server of the other. Then the gate is itself the client of the server and the
- * server of the client: FORWARD, FILTER and messages that servers send on their own pass through here. Calls
- * whose link uses the client's era do not. */
+/* A client of one era and a server of the other. The gate is then a client of the server and a server of
+ * the client: FORWARD, FILTER and messages that servers send on their own use these functions. Calls whose
+ * link uses the client's era do not. */
 #pragma once
 
 #include "call/call.h"
@@ -11,7 +11,7 @@ enum call_next adapt_forward(struct call *c);
 /* The message, translated to the channel's era. */
 bool adapt_request_text(struct call *c, struct splice *text);
 
-/* Passes of FILTER. Resends a call after a refusal that allows it: */
+/* Passes of FILTER. Sends a call again after a refusal that allows it: */
 enum call_next adapt_retry(struct call *c);
 /* The answer, translated to the client's era; its id is already the client's. */
 enum call_next adapt_answer(struct call *c);

@@ -12,7 +12,7 @@
 #include "server/server.h"
 #include "wire/emit.h"
 
-/* The message as the server gets it: our id, our progress token, every other byte as it came. */
+/* The message for the server: our id, our progress token, every other byte unchanged. */
 static bool forward_text(struct call *c, struct splice *text) {
     const struct msg *m = c->request;
     splice_init(text, m->bytes, &c->arena);
@@ -41,8 +41,8 @@ static bool forward_text(struct call *c, struct splice *text) {
     return splice_value(text, &m->tape, token, id);
 }
 
-/* Arguments that travel as headers too: made here for a client that sent none, checked here for a server
- * that sees none. Between two that both speak HTTP they pass as they are. */
+/* Arguments that are also sent as headers: made here for a client that sent none, checked here for a
+ * server that gets none. If both use HTTP they are forwarded unchanged. */
 static enum call_next mirror_arguments(struct call *c) {
     bool server_sees = channel_is_modern(c->channel) && c->channel->link->is_http;
     if ((!c->modern && !c->cross_era) || c->kind != CALL_TOOLS_CALL || c->mirrored == server_sees)
@@ -92,8 +92,8 @@ enum call_next forward_step(struct call *c) {
         if (next != CALL_NEXT)
             return next;
     }
-    /* A client whose front can pause it is not queued here: it is paused while the pipe is full. Others wait
-     * until the server reads more. */
+    /* A client that its front can pause is not queued here: it is paused while the pipe is full. Other
+     * calls wait until the server reads more. */
     bool hold = c->session->front->hold && !link->is_http;
     if (link_busy(link) && !hold) {
         channel_wait(c->channel, c);

@@ -1,4 +1,4 @@
-/* FORWARD: the message as the server gets it. */
+/* FORWARD: builds the message for the server and sends it. */
 #pragma once
 
 #include "call/call.h"

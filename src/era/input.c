@@ -16,7 +16,7 @@
 struct question {
     struct slice key;    /* raw */
     struct slice answer; /* raw; empty before */
-    uint64_t ask;        /* under which the client knows it; 0 when it was not asked */
+    uint64_t ask;        /* the id that the client gets; 0 when it was not asked */
     bool elicits;
 };
 
@@ -39,7 +39,7 @@ static bool of_task(const struct call *c) {
     return slice_is(c->method, "tasks/result") || slice_is(c->method, "tasks/get");
 }
 
-/* An answer that is a question; of a task, one that waits for answers. */
+/* An answer with questions; for a task, one that waits for answers. */
 static bool asks(const struct call *c, uint32_t *ret_requests) {
     const struct msg *m = c->response;
     *ret_requests = 0;

@@ -16,7 +16,7 @@
 #include "server/visible.h"
 #include "wire/emit.h"
 
-/* ---- requests of the gate's own whose answers matter little ---- */
+/* ---- requests of the gate whose answers matter little ---- */
 
 struct note {
     struct own_request own;
@@ -24,7 +24,7 @@ struct note {
     struct list node;
     struct channel *ch;
     bool level;                 /* it sets the log level */
-    struct call_listen *listen; /* that waits for it, or NULL */
+    struct call_listen *listen; /* the call that waits for it, or NULL */
     struct slice uri;           /* which it is about */
 };
 
@@ -33,8 +33,8 @@ struct call_listen {
     size_t uri_count;
     struct slice *uris;
     size_t pending; /* subscriptions that the server has not answered yet */
-    bool failed;    /* it cannot any more */
-    bool open;      /* the subscription is acknowledged to the client */
+    bool failed;    /* the server can no longer answer them */
+    bool open;      /* the subscription was acknowledged to the client */
 };
 
 static void note_over(struct note *n) {
@@ -253,7 +253,7 @@ enum call_next listen_start(struct call *c) {
     l->open = true;
     call_set_sent(c, true);
     acknowledge(c);
-    return CALL_WAIT; /* until it is cancelled, or the link is over */
+    return CALL_WAIT; /* until it is cancelled, or the link is down */
 }
 
 static void notes_forget(const struct channel *ch, const struct call_listen *l) {
@@ -281,14 +281,14 @@ static bool wants(const struct call_listen *l, struct slice method, struct slice
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
         if (slice_is(method, lists[i].method))
             return l->bits & lists[i].bit;
-    /* What changed may be a part of what was subscribed to. */
+    /* A subscription to a resource also covers its sub-resources. */
     for (size_t i = 0; i < l->uri_count; i++)
         if (slice_starts(uri, l->uris[i]))
             return true;
     return false;
 }
 
-/* A resource under the name that the client knows it by. */
+/* The resource under the name that the client uses. */
 static bool show_uri(const struct channel *ch, struct splice *text, const struct msg *m, struct arena *a) {
     uint32_t node = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "uri") : 0;
     if (!node || !tape_is(&m->tape, node, TAPE_STRING) || !visible_renames(ch->session))
@@ -325,7 +325,7 @@ struct listen_stream {
     struct own_request own;
     struct link_req req;
     struct channel *ch;
-    struct listen_stream *previous; /* ends when this one has begun */
+    struct listen_stream *previous; /* it is closed when the new stream has begun */
     bool acknowledged;
 };
 
@@ -333,7 +333,7 @@ static void listen_end(struct listen_stream *l, bool tell) {
     if (!l)
         return;
     struct channel *ch = l->ch;
-    listen_end(l->previous, tell); /* never more than one */
+    listen_end(l->previous, tell); /* at most one */
     if (tell && ch->link && l->req.id && !ch->link->is_http)
         channel_cancel(ch, l->req.id, SLICE("no client is subscribed any more"));
     link_end(&l->req);
@@ -513,7 +513,7 @@ void listen_keep_level(struct call *c) {
 void listen_keep_subscription(struct call *c, bool on) {
     struct map *uris = &c->channel->subscribed;
     if (c->cross_era || c->session->stateless)
-        return; /* listen.c has those */
+        return; /* listen.c handles these */
     if (!on) {
         free(map_remove(uris, c->name));
     } else if (!map_get(uris, c->name) && uris->count < CHANNEL_URIS_MAX) {
@@ -546,7 +546,7 @@ void listen_finish_all(struct core *core) {
     LIST_FOR (n, &core->sessions) {
         struct session *s = container_of(n, struct session, node);
         struct call *c;
-        while ((c = find_listen(s))) /* ending one may end others, its parts */
+        while ((c = find_listen(s))) /* ending one may end others, its subcalls */
             listen_finish(c);
     }
 }

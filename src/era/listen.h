@@ -8,7 +8,7 @@
 
 /* subscriptions/listen for a legacy server. */
 enum call_next listen_start(struct call *c);
-/* A notification of such a server: delivered to every subscriber. */
+/* A notification of such a server: forwarded to every subscriber. */
 void listen_deliver(struct channel *ch, struct msg *m, struct slice method, struct arena *a);
 void listen_leave(struct call *c); /* the call is over */
 
@@ -21,7 +21,7 @@ void listen_link_over(struct channel *ch);
 /* Sends the level that the call asks for to the server first. CALL_NEXT: it is set. */
 enum call_next listen_log_level(struct call *c);
 
-/* A legacy server has agreed: after a restart the same is requested again. */
+/* A legacy server has agreed: the request is repeated after a restart. */
 void listen_keep_level(struct call *c);
 void listen_keep_subscription(struct call *c, bool on);
 

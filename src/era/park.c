@@ -23,11 +23,11 @@
 
 struct park_question {
     struct server_question asked;
-    bool told;              /* the client knows it */
-    char hash[SHA_HEX + 1]; /* of method and params */
+    bool told;              /* the client's id of it */
+    char hash[SHA_HEX + 1]; /* hash of method and params */
 };
 
-/* Earlier answers of the client; a node that repeats the call can give them again. */
+/* Earlier answers of the client; a node that repeats the call can send them again. */
 struct park_answer {
     struct list node;
     char hash[SHA_HEX + 1];
@@ -45,19 +45,19 @@ struct park {
     struct link_req req;
     uint64_t number;
     struct session *session;
-    struct channel *ch; /* a user of it, unless a call is */
-    struct call *call;  /* that it belongs to now, or NULL */
+    struct channel *ch; /* it counts as a user of the channel, unless a call does */
+    struct call *call;  /* the call that it belongs to now, or NULL */
     struct io_timer timer;
     char subject[SHA_HEX + 1];
     uint32_t last;
     struct list questions;
     struct list answers;
     size_t answers_size;
-    struct msg *response; /* that came while no call waited for it */
+    struct msg *response; /* messages that came while no call waited for it */
     char *failure;
 };
 
-/* All that are parked. */
+/* All parked requests. */
 struct parks {
     struct slots slots;
 };
@@ -143,7 +143,7 @@ static void on_failed(struct own_request *own, const char *why) {
 static bool add_question(struct park *p, struct channel *ch, const struct msg *m, struct slice method);
 static size_t question_count(const struct park *p);
 
-/* A message of the server while the client is being asked: another question, or nothing that can be
+/* A message of the server while the client is being asked: another question, or a message that cannot be
  * delivered. */
 static void on_message(struct own_request *own, struct msg *m) {
     struct park *p = container_of(own, struct park, own);
@@ -177,14 +177,14 @@ static struct park *park_new(struct call *c) {
     return p;
 }
 
-/* ---- which call it is ---- */
+/* ---- identity of the call ---- */
 
 static void hash_text(struct slice text, char hex[SHA_HEX + 1]) {
     sha_256_hex(text, hex);
     hex[SHA_HEX] = '\0';
 }
 
-/* A hash of method, server, name and arguments: a state is valid only for the call that it was made for. */
+/* A hash of method, server, name and arguments: a state is valid only for its own call. */
 static void hash_subject(struct call *c, char hex[SHA_HEX + 1]) {
     const struct msg *m = c->request;
     uint32_t args = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "arguments") : 0;
@@ -241,7 +241,7 @@ static struct slice state_text(struct park *p, struct arena *a) {
     return sealed;
 }
 
-/* The answer to the call: the questions that are open now. */
+/* The answer to the call: the open questions. */
 static struct slice questions_text(struct park *p, struct call *c, struct slice state) {
     struct buf out;
     struct emit e;
@@ -273,7 +273,7 @@ static struct slice questions_text(struct park *p, struct call *c, struct slice 
     return text;
 }
 
-/* The client did not come back in time: cancels the server's request. */
+/* The client did not answer in time: cancels the server's request. */
 static void on_expired(struct io_timer *timer) {
     struct park *p = container_of(timer, struct park, timer);
     struct channel *ch = p->ch;
@@ -344,7 +344,7 @@ static size_t question_count(const struct park *p) {
     return n;
 }
 
-/* The call for a question that came on no call's stream: the only one that can be asked. */
+/* The call of a question that came outside of any stream: the only one that can be asked. */
 static struct call *only_asker(const struct channel *ch) {
     struct call *only = NULL;
     uint32_t at = 0;
@@ -400,7 +400,7 @@ void park_ask(struct channel *ch, struct call *call, struct msg *m, struct slice
             if (said->used || strcmp(said->hash, q->hash) != 0)
                 continue;
             said->used = true;
-            keep_answer(p, q->hash, slice_of(said->json, said->len)); /* for the node after this one */
+            keep_answer(p, q->hash, slice_of(said->json, said->len)); /* for another node */
             question_answer(&q->asked, ch, slice_of(said->json, said->len));
             question_free(q);
             return;
@@ -409,7 +409,7 @@ void park_ask(struct channel *ch, struct call *call, struct msg *m, struct slice
     io_timer_arm(park_loop(p), &p->timer, PARK_GATHER_MS, on_gathered);
 }
 
-/* The elicitation of an error -32042, as a question; NULL when it is none that may be asked. */
+/* The elicitation of an error -32042, as a question; NULL when it may not be asked. */
 static struct park_question *url_question(struct call *c, uint32_t node, uint32_t number, struct arena *a) {
     const struct tape *t = &c->response->tape;
     const struct slice method = SLICE("elicitation/create");
@@ -433,7 +433,7 @@ bool park_urls(struct call *c) {
     if (!list || !tape_is(&m->tape, list, TAPE_ARRAY) || !tape_node(&m->tape, list)->count ||
         tape_node(&m->tape, list)->count > INPUT_QUESTIONS_MAX)
         return false;
-    /* Nothing is parked: the server is done with it, and the client's next request is a new call. */
+    /* Nothing is parked: the server has finished, and the client's next request is a new call. */
     struct park p = {.session = c->session};
     bool good = true;
     list_init(&p.questions);
@@ -472,7 +472,7 @@ void park_take_back(struct channel *ch, struct slice server_id) {
     }
 }
 
-/* ---- coming back ---- */
+/* ---- the client's answers ---- */
 
 static enum call_next refuse(struct call *c, const char *why) {
     return answer_refuse(c, RPC_INVALID_PARAMS, 0, why);
@@ -485,8 +485,7 @@ static uint32_t find_response(const struct msg *m, struct slice key) {
     return node && tape_is(&m->tape, node, TAPE_OBJECT) ? node : 0;
 }
 
-/* Sends the answers to the server and attaches the request to this call; unanswered questions are asked
- * again. */
+/* Sends the answers to the server and attaches the request to this call; open questions are asked again. */
 static enum call_next take_over(struct call *c, struct park *p) {
     struct channel *ch = p->ch;
     io_timer_stop(park_loop(p), &p->timer);
@@ -536,8 +535,7 @@ static void keep_for_replay(struct call *c, struct slice hash, struct slice json
     list_push(&c->answers->list, &said->node);
 }
 
-/* Parked on another node, or before a restart: the call is repeated, and the earlier answers are given
- * again. */
+/* Parked on another node, or before a restart: repeats the call and sends the earlier answers again. */
 static void replay(struct call *c, const struct tape *t) {
     uint32_t asked = tape_get_str(t, 0, "asked"), answered = tape_get_str(t, 0, "answered");
     c->answers = arena_new(&c->arena, struct park_answers);

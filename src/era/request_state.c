@@ -15,12 +15,12 @@
 #include <sys/stat.h>
 
 struct request_state {
-    char *path; /* NULL: the key lives as long as the process */
+    char *path; /* NULL: the key is valid until the process ends */
     uint64_t keep_ms;
     unsigned char keys[REQUEST_STATE_KEYS_MAX][CRYPTO_SEAL_KEY];
     size_t count;
-    struct stat seen;    /* of the file that they were read from */
-    struct stat refused; /* of a file that was invalid */
+    struct stat seen;    /* time stamp of the file that was read */
+    struct stat refused; /* time stamp of an invalid file */
 };
 
 /* ---- the keys ---- */
@@ -62,7 +62,7 @@ int request_state_init(struct core *core, const struct request_state_config *con
         return 0;
     if (!missing || crypto_keyfile_create(k->path, slice_of((char *)k->keys[0], CRYPTO_SEAL_KEY), err) < 0)
         return -1;
-    return read_keys(k, &missing, err); /* another gate may have been first */
+    return read_keys(k, &missing, err); /* another gate may have created it first */
 }
 
 void request_state_free(struct core *core) {
@@ -76,7 +76,7 @@ void request_state_free(struct core *core) {
 
 uint64_t request_state_ms(const struct core *core) { return core->request_state->keep_ms; }
 
-/* The file may hold other keys by now; while it is invalid, the current keys stay in use. */
+/* The file may contain new keys; while it is invalid, the current keys stay in use. */
 static struct request_state *fresh(const struct core *core) {
     struct request_state *k = core->request_state;
     struct stat st;

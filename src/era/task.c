@@ -13,7 +13,7 @@
 #include "server/server.h"
 #include "wire/emit.h"
 
-/* ---- what the server asks while it works on a task ---- */
+/* ---- questions of the server during a task ---- */
 
 bool task_ask(struct channel *ch, const struct msg *m, struct slice method) {
     uint32_t node = m->rpc.params
@@ -32,7 +32,7 @@ bool task_ask(struct channel *ch, const struct msg *m, struct slice method) {
     } else if (found && task->last >= INPUT_QUESTIONS_MAX) {
         channel_refuse(ch, id, RPC_INVALID_REQUEST, "too many questions");
     } else if (found) {
-        /* Not redacted here: it is part of the answer to tasks/get, which is. */
+        /* Not redacted here: it is part of the answer to tasks/get, which is redacted. */
         struct slice params = translate_ask(&m->tape, m->rpc.params, NULL, &a);
         struct server_question *q = mem_alloc(sizeof(*q));
         question_init(q, ++task->last, id, method, params);
@@ -60,7 +60,7 @@ static void on_result(struct own_request *own, struct msg *m) {
     struct era_task *task = container_of(own, struct era_task, own);
     task->response = msg_ref(m);
     resume_waiting(task, NULL);
-    msg_unref(task->response); /* the server has it for as long as it said */
+    msg_unref(task->response); /* the server keeps it for its own time to live */
     task->response = NULL;
 }
 
@@ -83,7 +83,7 @@ static void on_message(struct own_request *own, struct msg *m) {
     arena_free(&a);
 }
 
-/* tasks/result is how a legacy server is asked for the result, and for its questions. */
+/* tasks/result is how a legacy server sends the result, and its questions. */
 static bool ask_result(struct era_task *task) {
     struct channel *ch = task->ch;
     struct buf id;
@@ -114,7 +114,7 @@ static struct slice acknowledged(struct call *c) {
                : SLICE("{\"resultType\":\"complete\"}");
 }
 
-/* {"resultType":…, the task, what is further said, who says it} */
+/* {"resultType":…, the task, further members, serverInfo} */
 static struct slice modern_task(struct call *c, const char *type, struct slice task, struct slice more) {
     struct slice info = c->channel->server_info;
     return arena_printf(&c->arena, "{\"resultType\":\"%s\",%.*s%s%.*s%s%.*s%s}", type, SLICE_FMT(task),
@@ -137,7 +137,7 @@ static enum call_next forward_create(struct call *c) {
     return CALL_NEXT;
 }
 
-/* The answers that the client gives go to the server, each to its own question. */
+/* Sends each answer of the client to the question that it belongs to. */
 static enum call_next update(struct call *c, struct era_task *task) {
     const struct msg *m = c->request;
     uint32_t responses = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "inputResponses") : 0;
@@ -186,7 +186,7 @@ static struct slice questions_text(struct call *c, const struct era_task *task) 
     return text;
 }
 
-/* A task that is over has its result in it, which the legacy era asks for by itself. */
+/* A completed task contains its result; in the legacy era that is a separate request. */
 static enum call_next answer_over(struct call *c, struct era_task *task) {
     const struct msg *m = c->response;
     if (!task || !task->ch)
@@ -220,7 +220,7 @@ static enum call_next answer_get(struct call *c) {
             ask_result(task);
         if (task && !list_empty(&task->questions))
             more = questions_text(c, task);
-        else /* its questions are on their way */
+        else /* its questions will follow */
             status = SLICE("\"working\"");
     }
     struct slice members = translate_task_up(&m->tape, m->rpc.body, status, &c->arena);
@@ -246,7 +246,7 @@ static enum call_next answer_modern(struct call *c) {
         return answer_create(c);
     if (c->task_turn == TASK_GET && good)
         return answer_get(c);
-    /* One that is over cannot be cancelled in the legacy era; in the modern era that is no error. */
+    /* In the legacy era a completed task cannot be cancelled; in the modern era that is no error. */
     if (c->task_turn == TASK_CANCEL && (good || task_find(c->session, c->server, c->name)))
         return task_replace(c, "result", acknowledged(c));
     return CALL_NEXT;

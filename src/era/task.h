@@ -1,5 +1,5 @@
-/* Tasks across the eras: those of 2025-11-25 and those of the extension of 2026-07-28. What the client gets
- * is of its own era; docs/protocol.md has the table. Used by adapt.c, steps.c and messages.c only.
+/* Tasks across the eras: those of 2025-11-25 and those of the extension of 2026-07-28. The client gets
+ * messages of its own era; docs/protocol.md has the table. Used by adapt.c, steps.c and messages.c only.
  *
  *   task.c       a modern client, a legacy server: tasks stay on the link that they began on,
  *                tasks/result is asked for by the gate, and what the server asks meanwhile is kept
@@ -9,7 +9,7 @@
 
 #include "era/task_store.h"
 
-/* FORWARD, of tasks/… and tools/call: CALL_NEXT when it is to be sent. */
+/* FORWARD, for tasks/… and tools/call: CALL_NEXT when it is to be sent. */
 enum call_next task_forward(struct call *c);
 /* A pass of FILTER, before all others: replaces a response about tasks. */
 enum call_next task_answer(struct call *c);

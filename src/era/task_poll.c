@@ -29,7 +29,7 @@ static struct slice kept_text(struct call *c, struct slice id, const struct msg 
                         TASK_MS);
 }
 
-/* The server answered without a task, so the client gets one that is already finished. */
+/* The server answered without a task, so the client gets one that is already complete. */
 static enum call_next keep_outcome(struct call *c) {
     char id[sizeof(KEPT_PREFIX) + KEPT_LEN] = KEPT_PREFIX;
     rand_token(id + strlen(KEPT_PREFIX), KEPT_LEN);
@@ -47,7 +47,7 @@ static enum call_next answer_kept(struct call *c, struct msg *m) {
                    ? answer_result(c, arena_printf(&c->arena, "{%.*s}", SLICE_FMT(kept_text(c, c->name, m))))
                    : answer_refuse(c, RPC_INVALID_PARAMS, 0, "the task has ended and cannot be cancelled");
     struct slice json = translate_outcome_down(&m->tape, m->rpc.body, c->name, &c->arena);
-    /* As if the server had answered now: no pass of FILTER has seen it yet. */
+    /* Handled as a new response of the server: no pass of FILTER has seen it yet. */
     enum call_next next = task_replace(c, "result", json);
     return next == CALL_NEXT ? CALL_ANSWERED : next;
 }
@@ -154,7 +154,7 @@ enum call_next task_poll_answer(struct call *c) {
     switch (c->task_turn) {
     case TASK_CREATE:
         return answer_create(c);
-    case TASK_CANCEL: /* it is only acknowledged: the task itself has to be asked for */
+    case TASK_CANCEL: /* this is only an acknowledgement: the task itself must be requested */
         return send_again(c, TASK_GET);
     case TASK_UPDATE:
         return wait_and_poll(c);

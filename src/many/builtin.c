@@ -61,7 +61,7 @@ static void sink_none(struct call_sink *sink) {
     call_done(container_of(sink, struct builtin_call, sink), false, SLICE("the call was cancelled"));
 }
 
-/* Only requests are delivered: the client's user can be asked to approve the call. */
+/* Forwards only requests: the client's user can be asked to approve the call. */
 static void sink_event(struct call_sink *sink, const struct session_out *out) {
     struct session *s = container_of(sink, struct builtin_call, sink)->peer->session;
     if (out->is_request && s->front->deliver)
@@ -106,7 +106,7 @@ static void start(struct builtin_peer *peer, struct msg *m, struct server *to, u
     msg_unref(m);
 }
 
-/* The steps check and record what the grant allows, as for every call. */
+/* The steps check and record the limits of the grant, as for every call. */
 static void op_call_tool(void *owner, struct slice server, struct slice tool, struct slice args,
                          uint64_t parent, struct code_inner *inner) {
     struct builtin_peer *peer = owner;
@@ -128,7 +128,7 @@ static void op_call_tool(void *owner, struct slice server, struct slice tool, st
     start(peer, m, to, parent, inner);
 }
 
-/* The lists that a client would get, each from a call of its own: what is hidden there is hidden here. */
+/* The lists that a client would get, each from a call of its own, so that hidden tools stay hidden. */
 static void op_list_tools(void *owner, struct code_inner *inner) {
     struct builtin_peer *peer = owner;
     const struct session *s = peer->session;
@@ -147,7 +147,7 @@ static uint64_t mix_globs(uint64_t stamp, const char *const *globs, size_t count
     return stamp;
 }
 
-/* Everything that decides what such a list holds: servers and their lists, policies, the grant. */
+/* Everything that such a list depends on: servers and their lists, policies, the grant. */
 static uint64_t op_tools_stamp(void *owner) {
     const struct session *s = ((struct builtin_peer *)owner)->session;
     const struct principal *p = s->principal;
@@ -179,7 +179,8 @@ static void op_send(void *owner, uint64_t about, struct slice text) {
     up_builtin_send(peer->link, about, text);
 }
 
-/* With a single server its tokens stay in its own scope: no other server's tools could receive them. */
+/* With a single server its tokens stay in its own scope: there is no other server whose tools could
+ * receive them. */
 static struct filter_scope *op_pii_scope(void *owner) {
     struct builtin_peer *peer = owner;
     struct vault *v = peer->session->core->many_servers ? privacy_vault(peer->session) : NULL;

@@ -13,7 +13,7 @@ struct claim {
 };
 
 static struct slice claim_key(struct arena *a, char kind, struct slice name) {
-    /* Resources are compared byte by byte; names by how they look to people. */
+    /* Resources are compared byte by byte; names by their visual appearance. */
     struct slice seen = kind == 't' || kind == 'p' ? risk_skeleton(name, a) : name;
     return arena_printf(a, "%c%.*s", kind, SLICE_FMT(seen));
 }
@@ -24,7 +24,7 @@ bool claim_name(struct server *server, char kind, struct slice name) {
     arena_init(&scratch);
     struct slice key = claim_key(&scratch, kind, name);
     struct claim *claim = map_get(&core->many->claims, key);
-    /* A server earlier in the settings takes back a name that a later one claimed while it was missing. */
+    /* A server earlier in the settings reclaims a name that a later one claimed while it was missing. */
     if (claim && claim->server->slot > server->slot)
         claim->server = server;
     bool mine = claim ? claim->server == server : core->many->claims.count < CLAIMS_MAX;
@@ -60,7 +60,7 @@ struct server *claim_template_owner(const struct session *s, struct slice uri) {
     return NULL;
 }
 
-/* The remaining names of the others are learned from their next lists. */
+/* The other names are learned from the next lists. */
 void claim_drop(struct core *core, const struct server *server) {
     size_t at = 0;
     struct map_entry *e;

@@ -5,7 +5,7 @@
 #include "many/many.h"
 #include "server/server.h"
 
-/* False: it belongs to another server, or looks like a name that does. */
+/* False: it belongs to another server, or resembles a name that does. */
 bool claim_name(struct server *server, char kind, struct slice name);
 struct server *claim_owner(const struct session *s, char kind, struct slice name);
 struct server *claim_template_owner(const struct session *s, struct slice uri);

@@ -12,10 +12,10 @@
 #define HELLO_SERVERS_MAX 256
 #define SERVER_INFO "{\"name\":\"sallyport\",\"title\":\"Sallyport\",\"version\":\"" SALLYPORT_VERSION "\"}"
 
-/* The capabilities that the gate carries. */
+/* The capabilities that the gate supports. */
 static const struct {
     const char *name;
-    bool assumed;      /* of a server that has not answered yet */
+    bool assumed;      /* assumed for a server that has not answered yet */
     bool list_changed; /* the gate itself notifies about changed lists */
     bool legacy_only;
 } carried[] = {

@@ -3,6 +3,6 @@
 
 #include "call/call.h"
 
-/* The whole response. Servers that have not answered yet count as supporting everything: they may do so
+/* The complete response. Servers that have not answered yet count as supporting everything: they may do so
  * later. */
 struct slice describe_text(struct call *c);

@@ -22,10 +22,10 @@
 struct part {
     struct call_sink sink;
     struct gather *gather;
-    struct server *server; /* not to be used once the part is over */
+    struct server *server; /* not used after the part is over */
     const char *name;      /* the server's */
     struct slice method;
-    const char *list; /* member of its result that is taken; NULL for none */
+    const char *list; /* member of its result that is merged; NULL for none */
     struct buf items; /* elements that the client gets, with commas between them */
     uint32_t count;   /* of them */
     uint32_t pages;
@@ -41,10 +41,10 @@ struct gather {
     size_t pending;
     bool starting;
     bool over;
-    bool quiet;                  /* has no client: a search */
+    bool quiet;                  /* there is no client: a search */
     struct shortlist_kept *kept; /* tools of a hybrid list */
-    bool bare;                   /* names have no prefix: the first server that has one keeps it */
-    struct buf left_out;         /* names of servers that are not asked, JSON strings; a whole list only */
+    bool bare;                   /* names have no prefix: the first server with a name keeps it */
+    struct buf left_out; /* names of servers that are not asked, JSON strings; only in a complete list */
     struct io_timer timer;
 };
 
@@ -98,7 +98,7 @@ static struct part *part_add(struct gather *g, struct server *server, struct sli
     return p;
 }
 
-/* `_meta` of the client's request without its progress token: that is about the whole. */
+/* `_meta` of the client's request without its progress token, which covers the gather as a whole. */
 static void put_meta(const struct call *c, struct buf *out) {
     const struct tape *t = &c->request->tape;
     uint32_t meta = c->request->rpc.params ? tape_get_str(t, c->request->rpc.params, "_meta") : 0;
@@ -155,7 +155,7 @@ static void note_list(const struct part *p, const char *why) {
         snprintf(fault, sizeof(p->server->list_fault), "%.*s failed: %s", SLICE_FMT(p->method), why);
 }
 
-/* Without this server's part; the client is notified when the server is back. */
+/* Omits this server's part; the client is notified when the server is back. */
 static void part_missing(struct part *p, const char *why) {
     p->missing = true;
     note_list(p, why);
@@ -170,8 +170,8 @@ static void part_missing(struct part *p, const char *why) {
     part_over(p);
 }
 
-/* The definition as it is, its members may have any name; and no deeper than it was, or a server could make
- * the whole list too deep to be read. */
+/* The definition unchanged, with members of any name, and without another level of nesting: otherwise a
+ * server could make the list too deep to be read. */
 static void put_owned(struct part *p, const struct tape *t, uint32_t elem) {
     emit_quote(&p->items, slice_str(p->name));
     buf_put_char(&p->items, ',');
@@ -205,7 +205,7 @@ static void take_element(struct part *p, const struct tape *t, uint32_t elem) {
     p->count++;
 }
 
-/* Its elements, and whether there is another page: the raw cursor. */
+/* Its elements, and the raw cursor if there is another page. */
 static bool take_page(struct part *p, const struct tape *t, uint32_t result, struct slice *ret_cursor) {
     *ret_cursor = (struct slice){0};
     if (!p->list)
@@ -240,7 +240,7 @@ static void part_reply(struct call_sink *sink, const struct session_out *out) {
         uint32_t number = error ? tape_get_str(&t, error, "code") : 0;
         if (number)
             tape_int(&t, number, &code);
-        /* A refusal, by the policy or by a server that has no such list, is an answer. */
+        /* A refusal, by the policy or by a server that has no such list, counts as an answer. */
         if (code == RPC_INTERNAL || !why)
             part_missing(
                 p, why ? arena_dup(&p->gather->call->arena, tape_text(&t, why, &p->gather->call->arena)).ptr
@@ -274,7 +274,7 @@ static void to_client(struct call *c, struct slice text) {
     c->sink->ops->event(c->sink, &out);
 }
 
-/* Messages of a server for its part of a subscription are forwarded under the client's own id. */
+/* Forwards a server's messages for its part of a subscription under the client's own id. */
 static void part_event(struct call_sink *sink, const struct session_out *out) {
     struct part *p = part_of(sink);
     struct call *c = p->gather->call;
@@ -324,7 +324,7 @@ static uint32_t wanted_uris(const struct call *c) {
     return list && tape_is(t, list, TAPE_ARRAY) ? list : 0;
 }
 
-/* The filter as that server gets it; false when there is nothing to ask of it. */
+/* The filter for that server; false when it has nothing to subscribe to. */
 static bool put_filter(struct call *c, struct server *server, struct buf *out) {
     static const char *const flags[] = {"toolsListChanged", "promptsListChanged", "resourcesListChanged"};
     const struct tape *t = &c->request->tape;
@@ -410,11 +410,11 @@ static void start_listen(struct gather *g) {
     }
 }
 
-/* ---- the whole ---- */
+/* ---- the gather ---- */
 
 static void on_deadline(struct io_timer *timer) {
     struct gather *g = container_of(timer, struct gather, timer);
-    g->starting = true; /* one end for all of them */
+    g->starting = true; /* ends all of them together */
     for (size_t i = 0; i < g->count; i++) {
         struct part *p = g->parts[i];
         if (p->over)
@@ -437,7 +437,7 @@ static struct gather *gather_new(struct call *c) {
     return g;
 }
 
-/* A link in back-off is not waited for, nor is an HTTP server that is being retried. */
+/* Does not wait for a link in back-off, or for an HTTP server that is being retried. */
 static bool resting(struct session *s, const struct server *server) {
     const struct channel *ch = channel_find(s, server);
     if (!ch || !ch->missing)
@@ -471,7 +471,7 @@ static void ask_server(struct gather *g, struct server *server, struct slice met
     part_ask(p, members);
 }
 
-/* The server that the next page begins with. False after refusing. */
+/* The server with which the next page begins. False after refusing. */
 static bool read_cursor(struct call *c, struct slice *ret_server) {
     const struct tape *t = &c->request->tape;
     uint32_t node = c->request->rpc.params ? tape_get_str(t, c->request->rpc.params, "cursor") : 0;
@@ -500,7 +500,7 @@ static void start_list(struct gather *g) {
     struct server *server;
     while ((server = c->list_all ? visible_next_any(c->session, &at) : visible_next(c->session, &at))) {
         if (from.len && !slice_is(from, server->up.name))
-            continue; /* an earlier page had it */
+            continue; /* an earlier page contained it */
         from.len = 0;
         if (c->list_all || c->kind != CALL_TOOLS_LIST || shortlist_asks(c->session, server))
             ask_server(g, server, c->method);
@@ -515,8 +515,8 @@ static void start_describe(struct gather *g) {
             ask_server(g, server, g->call->method);
 }
 
-/* A client that got the acknowledgement may count on every log line from then on, so it waits for servers
- * that have not been used yet, too. One that is restarted later gets the level then. */
+/* After the acknowledgement the client may expect every log message, so the gate also waits for servers
+ * that have not been used yet. A server that is restarted gets the level then. */
 static void start_level(struct gather *g) {
     struct session *s = g->call->session;
     listen_keep_level(g->call);
@@ -601,7 +601,7 @@ static void emit_missing(const struct gather *g, struct emit *e, const char *key
     emit_array_end(e);
 }
 
-/* A page ends after a server's last element: a server's own list is not split. */
+/* A page ends after a server's last element: the list of one server is not split. */
 static void emit_items(struct gather *g, struct emit *e) {
     struct call *c = g->call;
     size_t items = 0, bytes = 0;

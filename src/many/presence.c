@@ -53,7 +53,7 @@ void presence_tools_changed(struct core *core) {
     }
 }
 
-/* A request of the gate's own whose answer is ignored. */
+/* A request of the gate whose answer is ignored. */
 static void forget_reply(struct call_sink *sink, const struct session_out *out) {
     (void)out;
     free(sink);
@@ -84,7 +84,7 @@ static void send_own(struct channel *ch, const char *method, const char *member,
     buf_free(&text);
 }
 
-/* Repeats to the new process what the client had set: its log level and its resource subscriptions. For
+/* Repeats the client's settings to the new process: its log level and its resource subscriptions. For
  * modern servers listen.c does it. */
 static void renew(struct channel *ch) {
     struct session *s = ch->session;
@@ -122,12 +122,12 @@ void presence_ready(struct channel *ch) {
     ch->used_ms = io_now_ms(s->core->up.loop);
     bool first = ch == ch->first;
     ch = ch->first;
-    LIST_FOR (n, &s->calls) { /* parts are added behind */
+    LIST_FOR (n, &s->calls) { /* parts are appended */
         struct call *c = container_of(n, struct call, node);
         if (c->kind == CALL_LISTEN && c->gather)
             gather_listen_to(c, ch->server);
     }
-    ch->server->list_fault[0] = '\0'; /* until it is asked again */
+    ch->server->list_fault[0] = '\0'; /* until it is requested again */
     if (first)
         renew(ch);
     if (ch->missing)
@@ -149,8 +149,8 @@ void presence_down(struct channel *ch) {
     ch->missing = true;
     if (was_there && session_has_many(s))
         presence_lists_changed(s);
-    /* A single server is restarted by the next call, unless the client has subscriptions or health checks are
-     * on. */
+    /* A single server is restarted by the next call, unless the client has subscriptions or health checks
+     * are on. */
     bool watched = ch->server->health_ms;
     if (!session_has_many(s) && !ch->subscribed.count && !watched)
         return;

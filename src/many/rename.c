@@ -17,8 +17,8 @@ struct back {
     struct slice asked; /* the client's own request, or empty */
 };
 
-/* A URI that the client wrote in its request, as an argument that the server repeats, is already one of ours.
- * Only the request shows that: a server behind another gate has such URIs of its own. */
+/* A URI from the client's request that the server repeats is already in the session's form. Only the
+ * request shows that: a server behind another gate has such URIs of its own. */
 static bool is_repeated(const struct back *b, struct slice uri) {
     struct slice prefix, rest;
     return b->asked.len && names_split_uri(b->a, uri, &prefix, &rest) && slice_eq(prefix, b->prefix) &&
@@ -84,7 +84,7 @@ static void back_result(struct back *b, uint32_t result) {
     back_contents(b, tape_get_str(b->t, result, "content"));
     back_task(b, tape_path(b->t, result, "task", "taskId", NULL));
     back_task(b, tape_get_str(b->t, result, "taskId"));
-    uint32_t nested = tape_get_str(b->t, result, "result"); /* of a task that is done */
+    uint32_t nested = tape_get_str(b->t, result, "result"); /* of a completed task */
     if (nested && tape_is(b->t, nested, TAPE_OBJECT))
         back_contents(b, tape_get_str(b->t, nested, "content"));
     back_resources(b, tape_get_str(b->t, result, "contents"));
@@ -112,7 +112,8 @@ static bool note_task(struct call *c, const struct msg *m) {
            !c->session->core->many_servers;
 }
 
-/* Prompts and tools have arguments that may be URIs; what else names a resource is renamed on its way. */
+/* Arguments of prompts and tools may contain URIs; other references to resources are renamed when they are
+ * forwarded. */
 static struct slice asked_text(const struct call *c) {
     bool has_arguments = c->kind == CALL_TOOLS_CALL || slice_is(c->method, "prompts/get");
     return has_arguments ? c->request->bytes : (struct slice){0};
@@ -154,7 +155,7 @@ bool rename_message(struct channel *ch, struct splice *text, const struct msg *m
 
 /* ---- elements of lists ---- */
 
-struct cut { /* a value of an element that is written otherwise */
+struct cut { /* a value of an element that is replaced */
     uint32_t start, end;
     struct slice text;
 };
@@ -167,7 +168,7 @@ struct cuts {
     size_t count;
 };
 
-/* Kept in the order of the text. */
+/* Sorted by position in the text. */
 static void cut_value(struct cuts *cuts, uint32_t node, struct slice json) {
     struct slice raw = tape_raw(cuts->t, node);
     uint32_t start = (uint32_t)(raw.ptr - cuts->t->src.ptr);
@@ -214,7 +215,7 @@ static uint32_t skill_files(const struct tape *t, uint32_t skill) {
     return files && tape_is(t, files, TAPE_ARRAY) ? files : 0;
 }
 
-/* False when one of its files is another server's already. */
+/* False when another server already has one of its files. */
 static bool rename_files(struct call *c, struct server *server, struct cuts *cuts, uint32_t files) {
     TAPE_FOR_ELEM(cuts->t, files, file) {
         uint32_t uri = tape_is(cuts->t, file, TAPE_OBJECT) ? tape_get_str(cuts->t, file, "uri") : 0;

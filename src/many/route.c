@@ -27,7 +27,7 @@ static enum call_next no_such(struct call *c, const char *what) {
     return CALL_FAIL;
 }
 
-/* The message with the server's own names: policies, records and the server read the same. */
+/* The message with the server's own names: policies, records and the server see the same. */
 static enum call_next rename_in_request(struct call *c, uint32_t node, struct slice name) {
     struct msg *m = c->request;
     struct splice text;
@@ -124,13 +124,13 @@ static struct server *look_up(struct call *c, char kind, struct slice name) {
     return server;
 }
 
-/* The server that a name belongs to; the lists are requested when none has it yet. */
+/* The server of a name; requests the lists when no server has it yet. */
 static enum call_next find_bare(struct call *c, char kind, struct slice name) {
     c->server = look_up(c, kind, name);
     if (!c->server && !c->gather) {
         gather_search(c, kind == 't' ? tool_lists : kind == 'p' ? prompt_lists : resource_lists);
         if (c->gathering)
-            return CALL_WAIT; /* and then here again */
+            return CALL_WAIT; /* then this step runs again */
         c->server = look_up(c, kind, name);
     }
     if (!c->server && kind == 'r')
@@ -142,7 +142,7 @@ static enum call_next find_bare(struct call *c, char kind, struct slice name) {
     return CALL_NEXT;
 }
 
-/* ---- everything else that is about one thing ---- */
+/* ---- other messages about one thing ---- */
 
 static enum call_next find_prompt(struct call *c, uint32_t node) {
     struct slice prefix, name;
@@ -169,7 +169,7 @@ static bool takes_tasks(const struct msg *m) {
 
 static enum call_next find_task(struct call *c, uint32_t node) {
     struct session *s = c->session;
-    /* A client without support for tasks gets that error, which does not reveal which tasks exist. */
+    /* A client without support for tasks gets this error too, so it does not reveal which tasks exist. */
     if (c->modern && !takes_tasks(c->request))
         return answer_lacks(c, translate_ask_capability(TRANSLATE_TAKES_TASKS));
     struct slice prefix, id = c->name;
@@ -207,10 +207,10 @@ static enum call_next find_by_subject(struct call *c) {
     return find_prompt(c, node);
 }
 
-/* ---- what the gate itself answers ---- */
+/* ---- messages that the gate answers ---- */
 
-/* What is agreed with the client. Its servers are initialised with the client's own params when they are
- * needed. */
+/* The result of the negotiation with the client. Its servers are initialised with the client's own params
+ * when they are needed. */
 static enum call_next keep_initialize(struct call *c) {
     static const char *const known[] = {"2024-10-07", "2024-11-05", "2025-03-26", "2025-06-18",
                                         LEGACY_NEWEST};

@@ -1,5 +1,5 @@
-/* ROUTE: what a message is about, and which server it goes to. In a session of many servers the name decides
- * (names.h); what needs several servers is gathered (gather.h). */
+/* ROUTE: determines what a message is about, and which server gets it. In a session with many servers the
+ * name decides (names.h); requests to several servers are gathered (gather.h). */
 #pragma once
 
 #include "call/call.h"

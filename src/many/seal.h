@@ -8,5 +8,5 @@
 struct session;
 
 struct slice seal_make(const struct session *s, struct arena *a, const char *purpose, struct slice text);
-/* False: not one of ours, not for this, or not for this principal. *ret_text points into `sealed`. */
+/* False: not one of ours, or for another purpose or principal. *ret_text points into `sealed`. */
 bool seal_open(const struct session *s, const char *purpose, struct slice sealed, struct slice *ret_text);

@@ -43,7 +43,7 @@ struct session *shared_session_of(struct session *s) {
     return pool;
 }
 
-/* A pool without links is made again when it is needed. */
+/* A pool without links is created again when it is needed. */
 void shared_sweep(struct core *core) {
     LIST_FOR_SAFE (n, next, &core->many->pools) {
         struct session *pool = container_of(n, struct session, pool_node);

@@ -4,7 +4,7 @@
 
 #include "many/many.h"
 
-/* The pool of the session's principal; made when there is none. */
+/* The pool of the session's principal; created when there is none. */
 struct session *shared_session_of(struct session *s);
-/* Closes unused ones; they are made again when they are needed. */
+/* Closes unused pools; they are created again when they are needed. */
 void shared_sweep(struct core *core);

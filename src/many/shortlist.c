@@ -38,7 +38,7 @@ static int by_use(const void *a, const void *b) {
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* Only what the principal may call takes a place. */
+/* Only tools that the principal may call are counted. */
 static bool counts(const struct session *s, const struct metrics_cell *cell) {
     const struct server *server = cell->tool.len && uses(cell) ? server_find(s->core, cell->server) : NULL;
     return server && !server->up.builtin && principal_may_call(s->principal, cell->server, cell->tool);

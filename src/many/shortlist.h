@@ -9,10 +9,11 @@
 enum many_discovery shortlist_mode(const struct session *s);
 /* Is that server's list needed to answer a client's tools/list? */
 bool shortlist_asks(const struct session *s, const struct server *server);
-/* The tools that were used most, for shortlist_shows(); in the arena. NULL where that does not matter. */
+/* The most used tools, for shortlist_shows(); in the arena. NULL when they do not matter. */
 struct shortlist_kept *shortlist_keep(const struct session *s, struct arena *a);
 /* Is that tool listed? */
 bool shortlist_shows(const struct session *s, const struct shortlist_kept *kept, const struct server *server,
                      struct slice tool);
-/* For the model: what is listed, how to find the rest, and when to use which. Nothing when all is listed. */
+/* Instructions for the model: what is listed, how to find the rest, and when to use which. Empty when
+ * everything is listed. */
 void shortlist_instructions(const struct session *s, struct buf *out);

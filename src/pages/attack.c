@@ -11,7 +11,7 @@ const struct attack *attack_find(struct slice id) {
 
 static size_t pick(uint32_t tags, uint32_t classes, const struct attack **ret_list, size_t max) {
     size_t n = 0;
-    for (int round = 0; round < 2; round++) /* by what flows through it first, then by class alone */
+    for (int round = 0; round < 2; round++) /* by data flow first, then by class alone */
         for (size_t i = 0; i < attack_count && n < max; i++) {
             const struct attack *a = &attack_table[i];
             bool by_tag = a->tags & tags, by_class = a->classes & classes;

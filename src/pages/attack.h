@@ -1,5 +1,5 @@
-/* Documented attacks through MCP: what happened, what the gate does about it, and a policy. Facts in our own
- * words; `reference` says where the case was published. */
+/* Documented attacks through MCP: what happened, how the gate prevents it, and a policy. Facts in our own
+ * words; `reference` is the publication of the case. */
 #pragma once
 
 #include "pages/sheet.h"
@@ -10,12 +10,12 @@ struct attack {
     const char *title;
     const char *what;
     const char *control;
-    const char *policy;  /* YAML; NULL: not a matter of policy */
-    const char *command; /* what to run or to set; NULL */
+    const char *policy;  /* YAML; NULL: a policy does not help */
+    const char *command; /* a command or setting; NULL */
     const char *reference;
-    uint32_t tags;    /* a tool with one of these gives what it needs */
-    uint32_t classes; /* bit 1 << class, likewise */
-    bool any_server;  /* a matter of every server, whatever its tools */
+    uint32_t tags;    /* a tool with one of these tags enables the attack */
+    uint32_t classes; /* the same for classes: bit 1 << class */
+    bool any_server;  /* applies to every server, with any tools */
 };
 
 /* attack_table.c */
@@ -23,7 +23,7 @@ extern const struct attack attack_table[];
 extern const size_t attack_count;
 
 const struct attack *attack_find(struct slice id);
-/* Those that abuse what the tool gives, the closest first; how many. */
+/* The attacks that the tool enables, the closest first; returns their number. */
 size_t attack_of_tool(const struct subject_tool *tool, const struct attack **ret_list, size_t max);
 /* The same for all tools of a server together. */
 size_t attack_of_server(const struct subject *s, const struct attack **ret_list, size_t max);

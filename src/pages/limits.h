@@ -7,4 +7,4 @@
 #define PAGES_COLUMNS_MAX 8
 #define PAGES_RELATED_MAX 8   /* tools or servers named as related */
 #define PAGES_CHANGES_MAX 100 /* lines of what changed between versions */
-#define PAGES_PATTERNS_MAX 6  /* attack patterns named on a page */
+#define PAGES_PATTERNS_MAX 6  /* attack patterns listed on a page */

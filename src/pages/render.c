@@ -1,4 +1,4 @@
-/* JSON, and which form is which. */
+/* JSON, and the names of the formats. */
 #include "pages/render.h"
 
 #include "wire/emit.h"

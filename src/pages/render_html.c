@@ -1,4 +1,4 @@
-/* HTML: one page of the site, or a page of its own. Nothing in it is fetched from elsewhere. */
+/* HTML: one page of the site, or a standalone page. It loads nothing from other hosts. */
 #include "pages/render.h"
 
 #include "base/mem.h"
@@ -101,8 +101,8 @@ void render_escape(struct buf *out, struct slice text) {
     }
 }
 
-/* Plain characters stay; every other byte becomes ~XX, so that two names never share a file and none leads
- * out of the folder. */
+/* Plain characters stay; every other byte becomes ~XX, so that two names never share a file and no name
+ * leads out of the folder. */
 static void put_path(struct buf *out, struct slice text, bool keep_slash) {
     for (size_t i = 0; i < text.len; i++) {
         unsigned char c = (unsigned char)text.ptr[i];

@@ -1,4 +1,4 @@
-/* For a terminal: short unless all is asked for; and Markdown. */
+/* Text for a terminal, short unless all is requested; and Markdown. */
 #include "pages/render.h"
 
 #include "base/mem.h"
@@ -21,7 +21,7 @@ static const char *colour_of(struct slice mark) {
     return NULL;
 }
 
-/* Backticks are for Markdown; a person at a terminal sees the word itself. */
+/* Backticks are for Markdown; text for a terminal omits them. */
 static void put_plain(struct buf *out, struct slice text) {
     for (size_t i = 0; i < text.len; i++)
         if (text.ptr[i] != '`')
@@ -36,7 +36,7 @@ static void put_painted(struct buf *out, const char *colour, struct slice text) 
         buf_put_str(out, "\x1b[0m");
 }
 
-/* As a terminal counts them, near enough: code points. */
+/* Display width, approximately: code points. */
 static size_t width_of(struct slice text) {
     size_t width = 0;
     for (size_t i = 0; i < text.len; i++)

@@ -1,9 +1,8 @@
-/* A page before it has a form: headings, texts, tables, code, links. What it says is written once; render.h
- * makes a terminal's text, Markdown, HTML or JSON of it.
+/* A page independent of its format: headings, texts, tables, code, links. Its content is written once;
+ * render.h turns it into text for a terminal, Markdown, HTML or JSON.
  *
- * In texts `code` stands between backticks. Names from outside go through sheet_name first, which leaves none
- * of them in a name. A link names its target: "server:npm/NAME", "tool:npm/NAME#TOOL", "attack:ID", or is
- * empty. */
+ * In texts `code` is between backticks. Names from outside go through sheet_name first, which removes
+ * backticks. A link names its target: "server:npm/NAME", "tool:npm/NAME#TOOL", "attack:ID", or is empty. */
 #pragma once
 
 #include "base/arena.h"
@@ -34,7 +33,7 @@ struct sheet_row {
 
 struct sheet_block {
     enum sheet_kind kind;
-    bool detail; /* not in the short form */
+    bool detail; /* omitted in the short form */
     struct slice title, text, language;
     size_t columns;
     size_t numbers[3];
@@ -54,7 +53,7 @@ struct sheet {
 };
 
 void sheet_init(struct sheet *s, struct arena *a, const char *kind);
-/* A name from outside: printable, without backticks, not too long. */
+/* A name from outside: printable, without backticks, limited in length. */
 struct slice sheet_name(struct sheet *s, struct slice name);
 void sheet_heading(struct sheet *s, const char *text, bool detail);
 void sheet_text(struct sheet *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -64,5 +63,5 @@ void sheet_question(struct sheet *s, struct slice question, struct slice answer)
 /* A block that rows are added to. */
 void sheet_rows(struct sheet *s, enum sheet_kind kind, size_t columns);
 struct sheet_row *sheet_row(struct sheet *s);
-void sheet_fact(struct sheet *s, const char *key, struct slice value); /* nothing for an empty value */
+void sheet_fact(struct sheet *s, const char *key, struct slice value); /* writes nothing for an empty value */
 void sheet_link(struct sheet *s, struct slice link, struct slice text, struct slice note);

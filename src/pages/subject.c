@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#define COMMON_MAX 200 /* servers that share a tool's name; a name that more have says nothing */
+#define COMMON_MAX 200 /* servers that share a tool's name; names of more servers are not significant */
 
 static void count(struct subject *s) {
     for (size_t i = 0; i < s->count; i++) {
@@ -113,7 +113,7 @@ struct slice subject_tool_target(const struct risk_known *k, struct arena *a) {
 
 /* ---- policies ---- */
 
-/* Without definitions there is still a name for each, which is all that a rule needs. */
+/* Without definitions each tool still has a name, which is enough for a rule. */
 static void names_as_list(const struct subject *s, struct buf *out) {
     struct emit e;
     emit_init(&e, out);

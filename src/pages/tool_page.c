@@ -5,7 +5,7 @@
 #include "pages/attack.h"
 #include "risk/finding.h"
 
-#define MANY_PROPERTIES 10 /* from here on the number is worth a word */
+#define MANY_PROPERTIES 10 /* numbers from here on are mentioned */
 
 static const char *const tag_texts[RISK_TAGS] = {
     "brings in text of strangers",
@@ -82,14 +82,14 @@ void tool_page_put_facts(const struct subject_tool *tool, struct emit *e) {
     emit_object_end(e);
 }
 
-/* ---- what and why ---- */
+/* ---- description and risk ---- */
 
 static const struct {
-    const char *what; /* behind "AI agents call NAME " */
+    const char *what; /* follows "AI agents call NAME " */
     const char *why;
     const char *advice;
     const char *effect; /* of the recommended rule */
-    const char *means;  /* behind "which means it can " */
+    const char *means;  /* follows "which means it can " */
 } classes[RISK_CLASSES] = {
     [RISK_READ] = {"to look something up in",
                    "A read changes nothing, but it decides what the agent knows: what strangers wrote can "
@@ -209,7 +209,7 @@ static void put_related_one(struct sheet *s, const struct risk_known *k) {
                arena_printf(s->a, "%s, %s", sheet_name(s, k->package).ptr, risk_class_name(k->cls)));
 }
 
-/* Tools of the same name first, then others of the class that carry the same tags; one of each server. */
+/* Tools of the same name first, then others of the class with the same tags; one per server. */
 static void put_related(const struct subject *subject, const struct subject_tool *tool, struct sheet *s) {
     size_t place, same = risk_catalogue_named(tool->name, &place), shown = 0, all = risk_catalogue_count();
     struct risk_known k;

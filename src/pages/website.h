@@ -1,5 +1,5 @@
 /* The catalogue as a folder of static pages: a page for each server, tool and attack pattern, and a first
- * page with a search. Nothing in it is fetched from elsewhere; it can be opened from a disk. */
+ * page with a search. It loads nothing from other hosts and works from a local disk. */
 #pragma once
 
 #include "base/err.h"

@@ -24,7 +24,7 @@ struct server *server_new(struct core *core) {
     arena_init(&server->arena);
     buf_init(&server->log, SERVER_LOG_MAX);
     server->slot = free_slot(core);
-    /* Its list must not be taken for that of an earlier server with the same name. */
+    /* Its list must not be mistaken for that of an earlier server with the same name. */
     server->tools_changes = (uint32_t)++core->list_serial;
     core->servers[server->slot] = server;
     return server;
@@ -57,7 +57,7 @@ struct server *server_find(struct core *core, struct slice name) {
     return NULL;
 }
 
-/* Full, the older half goes. */
+/* When full, the older half is dropped. */
 void server_put_log(struct server *server, struct slice line) {
     struct buf *log = &server->log;
     char at[CLOCK_TEXT_MAX];
@@ -78,7 +78,7 @@ void server_forget_tools(struct server *server) {
     server->tools_changes++;
 }
 
-/* ---- what it says of itself ---- */
+/* ---- its description ---- */
 
 struct slice server_prefix(const struct server *server) {
     return slice_str(server->prefix ? server->prefix : server->up.name);

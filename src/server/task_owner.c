@@ -10,7 +10,7 @@ struct task_owner {
     struct text key;                                /* "server\nid" */
     char *principal;                                /* its id */
     char *tool;                                     /* that became it */
-    uint64_t result_bytes_max, result_bytes_shadow; /* as the policy said of that call */
+    uint64_t result_bytes_max, result_bytes_shadow; /* cap of that call's policy */
 };
 
 struct task_owners {
@@ -51,7 +51,7 @@ bool task_owner_add(struct call *c, struct slice id) {
     struct task_owner *known = map_get(&owners->by_key, key);
     if (known) {
         task_cap(known, &c->verdict);
-        if (!slice_is(c->name, known->tool)) /* one id for the work of two: neither's rules hold */
+        if (!slice_is(c->name, known->tool)) /* one id for tasks of two calls: the rules of neither apply */
             known->tool[0] = '\0';
         return strcmp(known->principal, principal) == 0;
     }

@@ -22,8 +22,8 @@ struct session_batch {
     bool starting;
     struct arena arena; /* ids */
     size_t requests;
-    size_t open;        /* of them, without an answer */
-    struct buf answers; /* "[" and those that are there, in the order in which they came */
+    size_t open;        /* elements without an answer so far */
+    struct buf answers; /* "[" and the answers so far, in the order in which they came */
     size_t count;
     struct part parts[];
 };
@@ -182,7 +182,7 @@ static void part_over(struct session_batch *b) {
 static void part_reply(struct call_sink *sink, const struct session_out *out) {
     struct session_batch *b = container_of(sink, struct part, sink)->batch;
     if (out->msg)
-        msg_flatten(out->msg); /* the array may have to fit a line */
+        msg_flatten(out->msg); /* the array may have to fit on one line */
     if (b->answers.len + splice_len(out->text) <= BATCH_BYTES_MAX) {
         buf_put_char(&b->answers, b->answers.len ? ',' : '[');
         splice_write(out->text, &b->answers);
@@ -202,7 +202,7 @@ static void part_event(struct call_sink *sink, const struct session_out *out) {
 }
 
 static void part_streaming(struct call_sink *sink, int64_t retry_ms, bool left) {
-    (void)sink, (void)retry_ms, (void)left; /* the others of the batch go on */
+    (void)sink, (void)retry_ms, (void)left; /* the other calls of the batch continue */
 }
 
 static void part_none(struct call_sink *sink) { part_over(container_of(sink, struct part, sink)->batch); }

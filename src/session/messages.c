@@ -20,7 +20,7 @@ static struct call *related_call(struct channel *ch, struct call *call, bool wan
         return call->sink ? call : NULL;
     if (ch->link->is_http && !s->stateless)
         return NULL;
-    /* On a pipe a message does not name its request: it is certain only while a single one is under way. */
+    /* On a pipe a message does not name its request: it is known only while a single one is under way. */
     struct call *only = NULL;
     uint32_t found = 0;
     LIST_FOR (n, &s->calls) {
@@ -88,7 +88,7 @@ static void on_server_cancel(struct channel *ch, struct call *on, struct msg *m,
     if (!ask)
         return;
     splice_value(text, &m->tape, node, arena_u64(a, ask->id));
-    deliver_message(ch, related_call(ch, on, true), &out); /* where the question went */
+    deliver_message(ch, related_call(ch, on, true), &out); /* where the question was sent */
     client_ask_free(s, ask);
 }
 
@@ -112,7 +112,7 @@ static void on_notification(struct channel *ch, struct call *call, struct msg *m
         if (owner && owner->sink && owner->token_raw.len &&
             splice_value(&text, &m->tape, token, owner->token_raw))
             deliver_message(ch, owner, &out);
-        return; /* progress of a call that is over, or unsolicited, is dropped */
+        return; /* progress of a call that is over, and unsolicited progress, is dropped */
     }
     if (ch->own_init.len) {
         adapt_notification(ch, call, m, method, a);
@@ -136,8 +136,7 @@ static void on_notification(struct channel *ch, struct call *call, struct msg *m
     bool about_lists =
         slice_ends(method, SLICE("list_changed")) || slice_is(method, "notifications/resources/updated");
     struct call *to = call || !about_lists || ch->session->stateless ? related_call(ch, call, false) : NULL;
-    /* No client gets another client's log lines: a guessed call gets them only if it asked for log
-     * messages. */
+    /* No client gets another client's log messages: a guessed call gets them only if it requested them. */
     if (to && !call && ch->session->stateless && slice_is(method, "notifications/message") && !to->wants_log)
         to = NULL;
     if (!deliver_message(ch, to, &out))
@@ -155,7 +154,7 @@ void messages_from_server(struct channel *ch, struct call *call, struct msg *m) 
 
 /* ---- from the client ---- */
 
-/* The client's answer to a server's request goes back under the server's own id. */
+/* The client's answer to a server's request is sent back under the server's own id. */
 static void answer_server(struct session *s, struct client_ask *ask, struct msg *m) {
     struct channel *ch = ask->from;
     if (ch->link && ch->state == CHANNEL_READY) {

@@ -1,5 +1,4 @@
-/* What servers and clients send outside of calls: requests and notifications of servers, and clients' answers
- * to such requests. */
+/* Messages outside of calls: requests and notifications of servers, and clients' answers to such requests. */
 #pragma once
 
 #include "channel/channel.h"

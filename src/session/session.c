@@ -39,7 +39,7 @@ static void session_free(struct session *s);
 
 static void on_over(struct io_timer *timer) { session_free(container_of(timer, struct session, over_timer)); }
 
-/* Later: the call may have ended in the middle of a callback of its link. */
+/* In a later turn: the call may have ended inside a callback of its link. */
 static void session_over(struct session *s) { io_timer_soon(s->core->up.loop, &s->over_timer, on_over); }
 
 /* ---- the core ---- */
@@ -142,9 +142,9 @@ void session_remove_server(struct core *core, struct server *server) {
 
 /* ---- life ---- */
 
-/* Limits of scope `session` are counted under the name, in a store that other gates share and that outlives
- * this one: no two sessions have the same. That of a stateless client is all that its principal does at one
- * endpoint, so its name comes from these two and stays. */
+/* Limits of scope `session` are counted under the name, in a store that other gates share and that
+ * outlives this one, so the name is unique. The session of a stateless client covers everything that its
+ * principal does at one endpoint, so its name is derived from these two and stays the same. */
 static void name_session(struct session *s) {
     if (!s->stateless) {
         rand_token(s->name, SESSION_NAME_LEN);

@@ -1,5 +1,5 @@
 /* MCP sessions of both eras. Fronts open them and hand them messages; call/ walks each message through the
- * steps of steps.c; what servers send on their own account is delivered by messages.c.
+ * steps of steps.c; messages that servers send on their own are delivered by messages.c.
  *
  *   front ── session_receive ──▶ session ── call ──▶ channel ──▶ server
  *     ▲                            │  ▲                  │
@@ -11,11 +11,11 @@
 #include "session/limits.h"
 
 void session_core_init(struct core *core, struct io_loop *loop, struct spawn *spawn);
-/* Sessions and servers too. */
+/* Includes sessions and servers. */
 void session_core_free(struct core *core);
-/* Its channels are closed and calls under way fail; the next call starts it again. */
+/* Closes its channels; calls under way fail. The next call starts it again. */
 void session_restart_server(struct core *core, struct server *server);
-/* The same, and its slot is free. */
+/* The same, and its slot becomes free. */
 void session_remove_server(struct core *core, struct server *server);
 
 /* Takes a reference to the principal. */
@@ -29,7 +29,8 @@ void session_close_then(struct session *s, void (*over)(void *arg), void *arg);
 /* Frees closed sessions that still wait for their calls. */
 void session_end_closed(struct core *core);
 
-/* A message from the client: takes a reference. `sink` gets the answer of a request (required for those). */
+/* A message from the client: takes a reference. `sink` gets the answer to a request, and is required for
+ * one. */
 void session_receive(struct session *s, struct msg *m, struct call_sink *sink);
 /* From now on the client also receives messages outside of calls. */
 void session_listen(struct session *s);

@@ -10,13 +10,13 @@
 
 enum web_need {
     WEB_NOT_MINE,
-    WEB_NOTHING,   /* open, or authenticated by the handler itself */
-    WEB_LOCAL,     /* open on the loop-back; elsewhere as below */
+    WEB_NOTHING,   /* open, or the handler authenticates */
+    WEB_LOCAL,     /* open on the loop-back interface; elsewhere as below */
     WEB_PRINCIPAL, /* an authenticated principal */
     WEB_CONSOLE,   /* the same, or a user signed in to the console */
 };
 
-/* The console's session cookie. Ports of one host share cookies, so each gate uses another name. */
+/* The console's session cookie. Ports of one host share cookies, so each gate uses its own name. */
 #define WEB_COOKIE "sallyport_%u"
 /* A header of every console request that changes something. It prevents CSRF: no form and no other origin can
  * send it. */
@@ -45,8 +45,8 @@ struct web_request {
     const struct http_head *head;
     struct slice body;
     struct principal *who; /* NULL when authentication is not required */
-    struct slice cookie;   /* by which it is known, or empty */
-    uint16_t port;         /* where it came in */
+    struct slice cookie;   /* its address, or empty */
+    uint16_t port;         /* the listener that received it */
     bool secure;           /* over TLS */
     struct web_reply *reply;
 };
