@@ -19,7 +19,7 @@
 
 #define AUDIT_MAGIC 0x61756474u
 #define AUDIT_OUTCOME_SPARE                                                                                  \
-    (AUDIT_RING_BYTES / 8) /* kept free of decisions, so that those taken can be completed */
+    (AUDIT_RING_BYTES / 8) /* bytes for outcomes, so that every recorded decision gets its outcome */
 
 /* How the loop is notified; lives until the loop has closed the handle. Not a uv_async_t: its receiver spins
  * until the sender, which it may have preempted, is done. */
@@ -40,21 +40,21 @@ struct audit {
     struct audit_port *port;
     /* Of the loop's thread. */
     struct list waits; /* in the order of their positions */
-    uint64_t wanted;   /* position that a call waits for; 0: none does */
+    uint64_t wanted;   /* position that a call waits for; 0: none */
     struct disk disk;  /* only of a durable log with a loop, where calls can wait */
     uint64_t begun_us; /* when it began to write */
-    bool quick;        /* the last write was over before one that waits asleep would have been woken */
+    bool quick;        /* the last write ended before a sleeping waiter could have been woken */
     struct io_loop *loop;
     struct io_task sync;
     void (*changed)(void *owner, const struct audit_health *health);
     void *owner;
 
-    pthread_mutex_t mutex;  /* everything below, and the putting end of the ring */
+    pthread_mutex_t mutex;  /* protects everything below, and the producing end of the ring */
     pthread_cond_t wake;    /* for the writer */
     pthread_cond_t flushed; /* for audit_flush */
     struct ring ring;
     bool asleep;  /* the writer wants to be woken */
-    bool napping; /* the writer gathers; only haste wakes it */
+    bool napping; /* the writer gathers records; only urgent ones wake it */
     bool stop;
     bool hasty; /* a call waits: do not sleep */
     bool ready; /* the log is open */
@@ -66,8 +66,8 @@ struct audit {
     uint64_t gaps;
     uint64_t gaps_written;
     uint64_t refusals;         /* decisions refused, in all */
-    uint64_t refusals_written; /* of them, those that a record reports */
-    bool news;                 /* `changed` is to be called */
+    uint64_t refusals_written; /* number of those that a record already reports */
+    bool news;                 /* `changed` must be called */
     struct audit_health health;
 
     pthread_t thread;
@@ -124,7 +124,7 @@ static int audit_start(struct audit *a, const struct audit_config *config, struc
     }
     if (a->durable && a->port && audit_disk_open(&a->disk, &a->ring, a->dir, a->port->fd, err) < 0)
         return -1;
-    /* Signals are the gate's business, not the writer's. */
+    /* The writer gets no signals: the gate handles them. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -148,7 +148,7 @@ int audit_open(const struct audit_config *config, struct audit **ret_audit, stru
     rand_bytes(id, sizeof(id));
     hex_str(id, sizeof(id), a->instance);
     rand_bytes(&tag, sizeof(tag));
-    a->next_call = ((uint64_t)(tag & 0x1fffff) << 32) + 1; /* below 2^53: every JSON reader takes it */
+    a->next_call = ((uint64_t)(tag & 0x1fffff) << 32) + 1; /* below 2^53: every JSON reader accepts it */
     pthread_mutex_init(&a->mutex, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -180,7 +180,7 @@ void audit_close(struct audit *a) {
         pthread_mutex_unlock(&a->mutex);
         pthread_join(a->thread, NULL);
     }
-    audit_notify_changes(a); /* what was found by a gate that lived for a moment only */
+    audit_notify_changes(a); /* also for a gate that ran only for a moment */
     list_remove(&a->sync.node);
     audit_disk_close(&a->disk);
     audit_notify_waits(a, a->safe, UINT64_MAX);
@@ -188,7 +188,7 @@ void audit_close(struct audit *a) {
         a->port->audit = NULL;
         uv_close((uv_handle_t *)&a->port->poll, audit_port_closed);
     }
-    /* What could not be written stays for the next process. */
+    /* Records that could not be written stay for the next process. */
     if (a->ring.head && audit_ring_used(&a->ring) == 0 && atomic_load(&a->ring.head->lost) == 0)
         audit_ring_remove(&a->ring);
     else
@@ -206,7 +206,7 @@ static void audit_free(struct audit *a) {
     free(a);
 }
 
-/* ---- putting ---- */
+/* ---- adding records ---- */
 
 uint64_t audit_next_call(struct audit *a) {
     return atomic_fetch_add_explicit(&a->next_call, 1, memory_order_relaxed);
@@ -221,7 +221,7 @@ static void audit_wake(struct audit *a) {
     pthread_cond_signal(&a->wake);
 }
 
-/* Notifies everyone who waits for something before that position. The lock is held. */
+/* Notifies all waiters for earlier positions. The lock is held. */
 static void audit_fault(struct audit *a, uint64_t before, const struct err *err) {
     a->news |= !a->failed;
     a->failed = true;
@@ -381,7 +381,7 @@ static void audit_notify_waits(struct audit *a, uint64_t safe, uint64_t failed_a
     }
 }
 
-/* The next who wait begin again where the disk is known to be right. The lock is held. */
+/* Later waiters wait for positions after the last one that is known to be on disk. The lock is held. */
 static void audit_disk_fault(struct audit *a, const struct err *err) {
     audit_fault(a, a->wanted, err);
     a->wanted = 0;
@@ -503,7 +503,7 @@ static bool audit_rest(struct audit *a, bool busy) {
     return a->stop;
 }
 
-/* Without the lock, which the woken want. */
+/* Without the lock, because the woken threads need it. */
 static void audit_notify(struct audit *a) {
     const uint64_t once = 1;
     pthread_cond_broadcast(&a->flushed);
@@ -532,7 +532,7 @@ static void audit_wrote(struct audit *a, uint64_t at, uint64_t gaps) {
     audit_notify(a);
 }
 
-/* Notifies all waiters and refuses later decisions; after a while the log is tried again. */
+/* Notifies all waiters and refuses later decisions; the log is retried after a while. */
 static void audit_failed(struct audit *a, const struct err *err) {
     pthread_mutex_lock(&a->mutex);
     audit_fault(a, atomic_load(&a->ring.head->end), err);
@@ -544,7 +544,7 @@ static void audit_failed(struct audit *a, const struct err *err) {
     pthread_mutex_unlock(&a->mutex);
 }
 
-/* What there is to write; -1 when it failed. */
+/* Writes what is pending; -1 on failure. */
 static int audit_work(struct audit *a, uint64_t gaps, bool *ret_busy, struct err *err) {
     *ret_busy = false;
     if (audit_ring_used(&a->ring) > 0 || gaps != a->gaps_written) {
@@ -557,8 +557,8 @@ static int audit_work(struct audit *a, uint64_t gaps, bool *ret_busy, struct err
     return audit_writer_sign_due(&a->writer, clock_mono_ms()) ? audit_writer_sign(&a->writer, err) : 0;
 }
 
-/* Opens the log and takes over the rings of dead processes. Here and not in audit_open, because a gate should
- * not wait for a disk before it listens: records put meanwhile are safe in the ring. */
+/* Opens the log and takes over the rings of dead processes. Not in audit_open, because a gate should not
+ * wait for a disk before it listens: records added meanwhile are safe in the ring. */
 static int audit_begin(struct audit *a, struct err *err) {
     struct writer *w = &a->writer;
     if (audit_writer_open(w, a->home, a->dir, err) < 0)
@@ -578,8 +578,8 @@ static int audit_begin(struct audit *a, struct err *err) {
     return 0;
 }
 
-/* False when the end came before the log could be opened. Delayed, because the caller waits for the gate's
- * first answer, and what is put until then is safe in the ring. */
+/* False when the log was closed before it could be opened. Delayed, because the caller waits for the
+ * gate's first answer, and earlier records are safe in the ring. */
 static bool audit_begin_until(struct audit *a) {
     struct err err = {0};
     pthread_mutex_lock(&a->mutex);
@@ -599,8 +599,8 @@ static bool audit_begin_until(struct audit *a) {
     return true;
 }
 
-/* Once the log works again, records the calls that were refused because nothing could be recorded, and that
- * it works again. This is also tried when there is nothing else to write. */
+/* Once the log works again, records that, and the number of calls that were refused meanwhile. Also runs
+ * when there is nothing else to write. */
 static int audit_resume(struct audit *a, bool failed, uint64_t gaps, uint64_t refusals, struct err *err) {
     char text[96];
     if (!failed && refusals == a->refusals_written)

@@ -1,4 +1,4 @@
-/* The log that can be proved. The gate's thread puts records into a ring; a writer thread of its own numbers
+/* The tamper-evident log. The gate's thread puts records into a ring; a writer thread of its own numbers
  * them, chains them by SHA-256 and commits them in groups.
  *
  *   audit_put_decision() ─┐                      ┌─▶ 000001.sqlite   records: seq, fields…, hash
@@ -18,8 +18,8 @@
 struct audit;
 
 enum audit_result {
-    AUDIT_OK,     /* on record (in the ring, or the gap is counted where the setting says pass) */
-    AUDIT_WAIT,   /* durable: the wait's `done` comes after the commit */
+    AUDIT_OK,     /* recorded (in the ring; or counted as a gap if the setting is pass) */
+    AUDIT_WAIT,   /* durable: `done` of the wait is called after the commit */
     AUDIT_FULL,   /* no room: refuse the call */
     AUDIT_FAILED, /* the writer cannot write: refuse the call */
 };
@@ -37,20 +37,20 @@ struct audit_config {
     uint64_t segment_bytes; /* 0: AUDIT_SEGMENT_BYTES */
     uint64_t retain_ms;     /* age of segments that are retired; 0: keep everything */
     bool ships;             /* what was not shipped to the fleet's database is not retired */
-    struct io_loop *loop;   /* where `done` is called; NULL: only audit_flush waits */
+    struct io_loop *loop;   /* loop on which `done` is called; NULL: only audit_flush waits */
     /* Called on the loop when writing fails, works again, or a loss was found at the start. May be NULL. */
     void (*changed)(void *owner, const struct audit_health *health);
     void *owner;
 };
 
-/* Creates the directory and starts the writer, which opens the log; a failure shows as AUDIT_FAILED and in
- * the health. The first record is the start of this instance. */
+/* Creates the directory and starts the writer, which opens the log; a failure is reported as AUDIT_FAILED
+ * and in the health. The first record is the start of this instance. */
 int audit_open(const struct audit_config *config, struct audit **ret_audit, struct err *err);
 /* Writes what is in the ring, signs a last checkpoint, ends the writer. Open waits are notified. Call it
  * before the loop is freed. NULL is fine. */
 void audit_close(struct audit *a);
 
-/* A number for a call, unique over all instances: give it to the decision and to the outcome. */
+/* A number for a call, unique over all instances; its decision and its outcome share it. */
 uint64_t audit_next_call(struct audit *a);
 
 struct audit_decision {
@@ -85,7 +85,7 @@ struct audit_outcome {
     uint64_t bytes_out; /* of the response */
 };
 
-/* Part of the call; stays where it is until done was called or audit_cancel. */
+/* Part of the call; must stay at its address until `done` was called or audit_cancel. */
 struct audit_wait {
     struct list node;
     uint64_t position;
@@ -97,17 +97,17 @@ struct audit_wait {
 enum audit_result audit_put_decision(struct audit *a, const struct audit_decision *d,
                                      struct audit_wait *wait);
 void audit_cancel(struct audit *a, struct audit_wait *wait);
-/* A decision that never gets an outcome is a finding in itself (the process died). Outcomes use a reserve of
- * the ring, so a decision that was taken can be completed. */
+/* A decision without an outcome shows that the process died. Outcomes use a reserve of the ring, so that a
+ * recorded decision can be completed. */
 enum audit_result audit_put_outcome(struct audit *a, const struct audit_outcome *o);
-/* What happens to the gate itself: reload, reload_failed, grant_created … */
+/* Events of the gate itself: reload, reload_failed, grant_created … */
 enum audit_result audit_put_event(struct audit *a, struct slice name, struct slice policy,
                                   struct slice policy_hash, struct slice text);
 
-/* A person did something that concerns a call, or who may make it: approved it, made a grant … */
+/* An action of a person that concerns a call or its permissions: approved it, created a grant … */
 struct audit_action {
     struct slice name;     /* of the event: approval_approved … */
-    struct slice identity; /* who did it */
+    struct slice identity; /* the person */
     struct slice grant, session, server, tool;
     struct slice rule, policy, policy_hash, policy_version;
     struct slice args_hash, fingerprint;
@@ -115,19 +115,19 @@ struct audit_action {
 };
 enum audit_result audit_put_action(struct audit *a, const struct audit_action *x);
 
-/* While held, decisions are refused as if the ring were full (unless the setting says pass): the database of
- * the fleet is so far behind that the disk would fill. From any thread. */
+/* While held, decisions are refused as if the ring were full (unless the setting is pass): the fleet's
+ * database is so far behind that the disk would fill. From any thread. */
 void audit_hold(struct audit *a, bool held);
 
-/* Blocks until the log is open and everything put so far is committed; -1 when that fails. Not for the loop's
- * thread. */
+/* Blocks until the log is open and all records added so far are committed; -1 when that fails. Not for the
+ * loop's thread. */
 int audit_flush(struct audit *a, struct err *err);
 
 struct audit_health {
     uint64_t written;    /* records by this process */
     uint64_t queued;     /* bytes in the ring */
     uint64_t gaps;       /* records that could not be kept (setting: pass) */
-    uint64_t unrecorded; /* of them and of refused calls, those that no `gap` record reports yet */
+    uint64_t unrecorded; /* gaps and refused calls that no `gap` record reports yet */
     uint64_t refused;    /* puts answered FULL or FAILED */
     uint64_t commits;
     uint64_t seq;          /* newest of the chain that this process wrote */
@@ -136,6 +136,6 @@ struct audit_health {
     bool held;    /* see audit_hold */
     bool passing; /* calls pass without a record while it fails, by setting */
     char fault[256];
-    char finding[256]; /* what was missing when this process took the log over; empty for nothing */
+    char finding[256]; /* what was missing when this process took the log over; empty: nothing */
 };
 void audit_health(struct audit *a, struct audit_health *ret_health);

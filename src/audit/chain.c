@@ -93,7 +93,7 @@ static void head_hex(struct emit *e, const char *name, const unsigned char *byte
 int audit_chain_head_write(const char *dir, const struct crypto_signer *key, const struct chain_point *point,
                            struct err *err) {
     struct chain_point old;
-    /* Another instance may have signed a later one meanwhile. */
+    /* Another instance may have signed a later point meanwhile. */
     if (audit_chain_head_read(dir, &old, NULL) == 1 && memcmp(old.log_id, point->log_id, CHAIN_ID) == 0 &&
         old.seq >= point->seq)
         return 0;

@@ -1,5 +1,5 @@
-/* What makes the log provable: each record's hash covers the one before it, and a key signs the hash from
- * time to time. */
+/* Makes the log tamper-evident: each record's hash covers the previous one, and a key signs the hash
+ * periodically. */
 #pragma once
 
 #include "base/err.h"
@@ -13,7 +13,7 @@
 /* hash := SHA-256(tag, hash, seq, record). `hash` holds the previous one and receives the new one. */
 void audit_chain_extend(unsigned char hash[CHAIN_HASH], uint64_t seq, struct slice record);
 
-/* A signed statement: at time_ms the chain of this log had this hash at this number. */
+/* A signed statement: at time_ms the record with this number had this hash. */
 struct chain_point {
     unsigned char log_id[CHAIN_ID];
     uint64_t seq;
@@ -22,7 +22,7 @@ struct chain_point {
     unsigned char signature[CHAIN_SIGNATURE];
 };
 
-/* HOME/audit.key and HOME/audit.pub; made when absent. */
+/* HOME/audit.key and HOME/audit.pub; created when absent. */
 int audit_chain_key_load(const char *home, struct crypto_signer **ret_key, struct err *err);
 /* Would they load? Cheap enough for every start. */
 int audit_chain_key_check(const char *home, struct err *err);
@@ -33,11 +33,11 @@ bool audit_chain_check(const struct crypto_signer *key, const struct chain_point
 int audit_chain_head_write(const char *dir, const struct crypto_signer *key, const struct chain_point *point,
                            struct err *err);
 enum chain_head {
-    CHAIN_HEAD_UNREAD, /* it may be there, but cannot be read: err says why */
+    CHAIN_HEAD_UNREAD, /* it may exist, but cannot be read: err has the reason */
     CHAIN_HEAD_NONE,
-    CHAIN_HEAD_BAD, /* not what we write there */
+    CHAIN_HEAD_BAD, /* not in our format */
     CHAIN_HEAD_READ,
 };
 enum chain_head audit_chain_head_read(const char *dir, struct chain_point *ret_point, struct err *err);
-/* The grammar of that file. */
+/* Parses that file. */
 int audit_chain_head_parse(struct slice text, struct chain_point *ret_point, struct err *err);

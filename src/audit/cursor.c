@@ -4,7 +4,7 @@
 #include "audit/segment.h"
 #include "base/mem.h"
 
-#define CURSOR_OUTCOMES_MAX 1000000 /* outcomes whose decision has not been met yet */
+#define CURSOR_OUTCOMES_MAX 1000000 /* outcomes whose decision has not been found yet */
 #define CURSOR_FRAMES_MAX (AUDIT_BLOCK_BYTES / SEGMENT_FRAME_HEAD)
 
 struct audit_kept {
@@ -108,7 +108,7 @@ static void see_decision(struct audit_cursor *c, uint64_t seq) {
 /* Newest first; a decision comes with its outcome, and outcomes do not come by themselves. */
 static void see_back(struct audit_cursor *c, uint64_t seq, struct slice bytes) {
     if (c->record.number[AUDIT_TIME_US] + AUDIT_ORDER_US < c->filter->since_us)
-        c->ended = true; /* so is everything before it */
+        c->ended = true; /* all earlier records are too */
     else if (c->record.kind == AUDIT_KIND_OUTCOME)
         keep_outcome(c, seq, bytes);
     else if (c->record.kind == AUDIT_KIND_DECISION)

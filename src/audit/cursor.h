@@ -1,6 +1,5 @@
-/* Entries of one chain, one after the other in either direction, from wherever its blocks come: segments of
- * a home, or a chain in the database of a fleet. Decoding, filtering, and the outcome of each decision are
- * here. */
+/* Iterates over the entries of one chain in either direction. Blocks come from the segments of a home or
+ * from a chain in the database of a fleet. Decodes, filters, and finds the outcome of each decision. */
 #pragma once
 
 #include "audit/entry.h"
@@ -25,15 +24,15 @@ struct audit_cursor {
     const struct audit_filter *filter;
     bool back, ended;
     uint64_t from_seq; /* forwards: a block may begin before it */
-    bool ready;        /* `entry` is the next one to show */
+    bool ready;        /* `entry` is the next entry to return */
     struct audit_entry entry;
     struct audit_record record;
-    uint64_t passed;      /* number of the newest record that was looked at */
+    uint64_t passed;      /* number of the newest record that was read */
     char *room;           /* for blocks */
     struct slice *frames; /* of the block under way */
     size_t frame_count, frame_room, at;
     uint64_t first_seq;
-    uint64_t bad_seq;        /* behind the frames of this block comes what cannot be read; 0: nothing does */
+    uint64_t bad_seq;        /* after the frames of this block comes unreadable data; 0: none */
     struct map outcomes;     /* backwards: call number → struct kept */
     struct audit_kept *held; /* the outcome of `entry` */
 };
@@ -41,5 +40,5 @@ struct audit_cursor {
 void audit_cursor_init(struct audit_cursor *c, struct audit_source *take_source,
                        const struct audit_filter *filter, bool back);
 void audit_cursor_free(struct audit_cursor *c);
-/* To the next entry that the filter wants: 1, and c->entry is it; 0 at the end; -1. */
+/* Advances to the next entry that matches the filter: 1, and c->entry is it; 0 at the end; -1. */
 int audit_cursor_next(struct audit_cursor *c, struct err *err);

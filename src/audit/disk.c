@@ -17,14 +17,14 @@
 _Static_assert(AUDIT_SYNC_BYTES % DISK_PAGE == 0 && RING_FILE_BYTES % DISK_PAGE == 0, "whole pages");
 _Static_assert(AUDIT_RING_BYTES % AUDIT_SYNC_BYTES == 0 && DISK_PARTS <= IOV_MAX, "one write for all of it");
 
-/* A file system that cannot write past its cache still writes, but the loop waits for it. */
+/* If a file system does not support direct writes, the write works but blocks the loop. */
 static int disk_open_file(const char *path) {
     const int flags = O_WRONLY | O_CLOEXEC | O_NOFOLLOW;
     int fd = open(path, flags | O_DIRECT);
     return fd < 0 && errno == EINVAL ? open(path, flags) : fd;
 }
 
-/* Everything is written once in advance: the first time in a place costs half as much again. */
+/* The file is written once in advance: the first write to a block takes half as long again. */
 static int disk_prepare(struct disk *d, const struct ring *r, const char *dir) {
     struct iovec parts[DISK_PARTS];
     for (size_t i = 0; i < DISK_PARTS; i++)

@@ -8,12 +8,12 @@
 
 struct disk {
     int fd;
-    int event;         /* eventfd that is signalled when a write is over */
-    char *room;        /* what is being written */
+    int event;         /* eventfd that is signalled when a write is complete */
+    char *room;        /* the current write */
     unsigned long aio; /* the kernel's name for our queue; 0: not open */
     bool busy;
     size_t len;    /* of the write under way */
-    uint64_t upto; /* position that it reaches */
+    uint64_t upto; /* position after it */
 };
 
 int audit_disk_open(struct disk *d, const struct ring *r, const char *dir, int event, struct err *err);
@@ -23,8 +23,8 @@ void audit_disk_close(struct disk *d);
 /* Begins to write frames between two positions, or the first part of them; one write at a time. */
 int audit_disk_begin(struct disk *d, const struct ring *r, uint64_t from, uint64_t upto, struct err *err);
 enum disk_end {
-    DISK_NONE, /* nothing has ended */
-    DISK_DONE, /* everything up to d->upto is safe */
+    DISK_NONE, /* no write has completed */
+    DISK_DONE, /* everything up to d->upto is on disk */
     DISK_FAILED,
 };
 enum disk_end audit_disk_end(struct disk *d, struct err *err);

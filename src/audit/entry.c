@@ -36,7 +36,7 @@ static bool search_matches(struct slice search, const struct audit_record *r) {
     return true;
 }
 
-/* `agent1` finds `grant:agent1`: people know the name, not what kind of principal it is. */
+/* `agent1` finds `grant:agent1`: people know the name, not the kind of principal. */
 static bool identity_matches(struct slice want, struct slice identity) {
     struct slice kind;
     return slice_find(want, ':') < 0 && slice_cut(&identity, ':', &kind) && text_matches(want, identity);

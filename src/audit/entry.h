@@ -3,9 +3,9 @@
 
 #include "audit/record.h"
 
-#define AUDIT_ORDER_US 60000000 /* records of several processes are out of order by less than that */
+#define AUDIT_ORDER_US 60000000 /* records of several processes are out of order by less than this */
 
-/* Where each chain goes on after a walk. The log of a home is chain 0. */
+/* Where each chain continues after a walk. The log of a home is chain 0. */
 struct audit_mark {
     uint64_t chain, next_seq;
 };
@@ -21,18 +21,18 @@ struct audit_filter {
     uint64_t since_us, until_us;    /* 0: no bound */
     uint64_t from_seq, to_seq;      /* inclusive; 0: no bound */
     uint32_t kinds;                 /* bits 1 << AUDIT_KIND_…; 0: all */
-    struct slice text[AUDIT_TEXTS]; /* equal, or with `*` at the end: begins so; empty: any */
+    struct slice text[AUDIT_TEXTS]; /* equal, or with `*` at the end a prefix; empty: any */
     uint64_t parent;                /* made by this call, or that call itself; 0: any */
     struct slice search;            /* every word of it occurs in some text; case does not matter */
-    struct slice outcome;           /* how a decision's call ended; newest-first only; empty: any */
-    bool shadowed;                  /* only where a shadow verdict was noted */
+    struct slice outcome;           /* outcome of a decision's call; newest-first only; empty: any */
+    bool shadowed;                  /* only records with a shadow verdict */
     uint64_t chain;                 /* of a fleet: only this one; 0: any */
     struct slice gate;              /* of a fleet: chains of this gate; the same; empty: any */
     uint64_t limit;                 /* 0: none */
-    struct audit_marks *marks; /* forwards, each chain begins at its mark, which moves; backwards, the mark
-                                  becomes the record behind its newest; NULL: none */
+    struct audit_marks *marks; /* forwards, each chain begins at its mark, which advances; backwards, the mark
+                                  becomes the record after its newest; NULL: none */
 };
-/* The first record that the filter wants of a chain; 0: no bound. */
+/* The first record of a chain that the filter needs; 0: no bound. */
 uint64_t audit_filter_from(const struct audit_filter *f, uint64_t chain);
 
 struct audit_entry {

@@ -26,7 +26,7 @@ void audit_format_local_time(uint64_t time_us, char text[AUDIT_TIME_TEXT]) {
 
 /* ---- a line ---- */
 
-/* Bytes from outside must not reach the terminal as control sequences, nor hide there. */
+/* Bytes from outside must not reach the terminal as control sequences or be invisible there. */
 static void put_plain(struct buf *out, struct slice text) {
     cleanup_arena struct arena a;
     arena_init(&a);
@@ -87,7 +87,7 @@ void audit_format_line(struct buf *out, const struct audit_entry *e) {
 
 /* ---- JSON ---- */
 
-/* Members that are JSON themselves go in as they are, unless they were cut. */
+/* Members that contain JSON are inserted as they are, unless they were cut. */
 static void put_json_member(struct emit *e, const char *name, struct slice text) {
     cleanup_tape struct tape t;
     tape_init(&t);
@@ -128,8 +128,8 @@ static void put_record(struct emit *e, const struct audit_record *r) {
 
 /* ---- for programs ---- */
 
-/* What is exported may be looked at in a terminal all the same. How many bytes the control character at `at`
- * has, 0 when it is none: 0x80-0x9f as a code point (C2 80 … C2 9F) are controls too. */
+/* Exported text may still be displayed in a terminal. The length of the control character at `at`, 0 when
+ * it is none: code points 0x80-0x9f (C2 80 … C2 9F) are control characters too. */
 static size_t control_at(struct slice text, size_t at) {
     unsigned char c = (unsigned char)text.ptr[at];
     if (c == 0xc2)
@@ -137,7 +137,7 @@ static size_t control_at(struct slice text, size_t at) {
     return c < 0x20 || c == 0x7f;
 }
 
-/* JSON leaves these as they are, and they can only stand in its strings. */
+/* JSON does not escape these, and they can only occur in strings. */
 static void escape_controls(struct buf *out, size_t from) {
     struct slice text = slice_of(out->ptr + from, out->len - from);
     if (!memchr(text.ptr, 0x7f, text.len) && !memchr(text.ptr, 0xc2, text.len))
@@ -196,7 +196,7 @@ void audit_format_csv_head(struct buf *out) {
 
 static void put_cell(struct buf *out, struct slice text) {
     buf_put_str(out, ",\"");
-    /* Spreadsheets run cells that begin like a formula. */
+    /* Spreadsheets execute cells that begin like a formula. */
     if (text.len > 0 && memchr("=+-@\t\r\n", text.ptr[0], 7))
         buf_put_char(out, '\'');
     size_t len;
@@ -223,7 +223,7 @@ void audit_format_csv(struct buf *out, const struct audit_entry *e) {
 
 /* ---- CEF ---- */
 
-/* `special` are the characters that a backslash must stand in front of. */
+/* `special` are the characters that need a backslash. */
 static void put_cef(struct buf *out, struct slice text, const char *special) {
     size_t len;
     for (size_t i = 0; i < text.len; i += len ? len : 1) {

@@ -1,5 +1,4 @@
-/* Entries for people and for other programs. Nothing in a record can break out of the format it is shown in.
- */
+/* Entries as text and for other programs. No record can break out of its output format. */
 #pragma once
 
 #include "audit/log_reader.h"

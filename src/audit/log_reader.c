@@ -26,7 +26,7 @@ struct audit_log {
 
 /* ---- opening ---- */
 
-/* Until a living writer has taken everything that lay in its ring when we looked. */
+/* Waits until a running writer has written everything that was in its ring at the start. */
 static void log_settle_ring(void *ctx, const struct rings_one *ring) {
     const uint64_t *until_ms = ctx;
     if (ring->state != RINGS_RUNNING || !ring->head)
@@ -135,7 +135,8 @@ static struct audit_source *home_source(const struct audit_log *log, const struc
     s->log = log;
     s->back = back;
     s->from_seq = back ? filter->from_seq : audit_filter_from(filter, 0);
-    /* An outcome comes after its decision: walking back, those of the last decisions are wanted, too. */
+    /* An outcome comes after its decision: walking backwards, outcomes of the last decisions are needed
+     * too. */
     s->to_seq = filter->to_seq && back ? filter->to_seq + LOG_AHEAD : filter->to_seq;
     return &s->base;
 }
@@ -171,14 +172,14 @@ static int walk_open(struct walk *w, struct audit_log *log, const struct audit_f
 static void walk_close(struct walk *w, bool back, struct audit_marks *marks) {
     for (size_t i = 0; i < w->count; i++) {
         struct audit_cursor *c = &w->cursors[i];
-        if (marks && c->passed) /* one that is ready was not shown */
+        if (marks && c->passed) /* an entry that is ready was not returned yet */
             audit_marks_set(marks, c->source->chain, c->ready && !back ? c->entry.seq : c->passed + 1);
         audit_cursor_free(c);
     }
     free(w->cursors);
 }
 
-/* Which of the chains comes next: by the time of their records. */
+/* The chain with the next entry, by the time of the records. */
 static struct audit_cursor *walk_pick(const struct walk *w, bool back) {
     struct audit_cursor *best = NULL;
     for (size_t i = 0; i < w->count; i++) {
@@ -219,7 +220,7 @@ int audit_log_walk_back(struct audit_log *log, const struct audit_filter *filter
 
 /* ---- seeking ---- */
 
-/* The first block that begins at or before `seq`: where it begins, and the time of its first record. */
+/* The last block that begins at or before `seq`: its first number, and the time of its first record. */
 static bool seek_block(struct segment *s, uint64_t seq, uint64_t *ret_first, uint64_t *ret_us) {
     cleanup_free char *room = NULL;
     struct segment_frame frame;
@@ -279,7 +280,7 @@ int audit_log_seek(struct audit_log *log, uint64_t since_us, uint64_t *ret_seq, 
 
 /* ---- hashes ---- */
 
-/* From the hash before this block through its records up to `seq`. */
+/* Computes the hash from the one before this block through its records up to `seq`. */
 static bool hash_block(sqlite3_stmt *row, uint64_t seq, unsigned char hash[CHAIN_HASH]) {
     cleanup_free char *room = NULL;
     struct slice body = audit_unpack(audit_segment_column(row, 3), &room);

@@ -8,7 +8,7 @@
 
 #define PACK_MASK 3
 #define PACK_LENGTH_SHIFT_MAX 14 /* of a text's length: at most three bytes */
-/* Their bits are inverted: in blocks that are older than these texts the bits mean "as before". */
+/* Their bits are inverted: in blocks older than these texts the bits mean "unchanged". */
 #define PACK_LATER_TEXTS ((1u << AUDIT_TEXTS) - (1u << AUDIT_TEXTS_OLD))
 
 _Static_assert(AUDIT_TEXTS <= PACK_MASK * 8, "a bit for every text");
@@ -25,7 +25,7 @@ static struct before *before_of(struct before all[AUDIT_KIND_EVENT], char kind) 
     return kind >= AUDIT_KIND_DECISION && kind <= AUDIT_KIND_EVENT ? &all[kind - AUDIT_KIND_DECISION] : NULL;
 }
 
-/* Behind the kind and the numbers, or NULL when they do not end before `end`. */
+/* The position after the kind and the numbers, or NULL when they do not end before `end`. */
 static const char *skip_numbers(const char *at, const char *end) {
     for (size_t left = 1 + AUDIT_NUMBERS; left > 0; at++) {
         if (at == end)
@@ -47,7 +47,7 @@ static bool take_length(const char **at, const char *end, size_t *ret_len) {
     return false;
 }
 
-/* A text behind its length; moves *at behind it. Nearly all of them are short. */
+/* Reads a text after its length; advances *at. Nearly all texts are short. */
 static inline bool take_text(const char **at, const char *end, struct slice *ret_text) {
     size_t len = *at < end ? (unsigned char)**at : 0x80;
     if (len < 0x80)
@@ -78,7 +78,7 @@ void audit_pack_begin(struct pack *p, char *to) {
     p->to = to + PACK_MARK;
 }
 
-/* How many bytes in front are the same. */
+/* The number of equal bytes at the front. */
 static size_t common_len(struct slice a, struct slice b) {
     size_t max = a.len < b.len ? a.len : b.len, at = 0;
     uint64_t x, y;

@@ -54,7 +54,8 @@ static bool proof_points(struct audit_proof *p) {
             return false;
         p->head_seen = true;
     }
-    /* One of a record before this segment was signed by an instance that came just after the seal. */
+    /* A signature of a record before this segment was made by an instance that started just after the
+     * seal. */
     for (; p->more_points && p->point.seq <= p->seq; p->more_points = p->next_point(p->ctx, &p->point)) {
         if (p->point.seq == p->seq && !proof_point(p, &p->point))
             return false;

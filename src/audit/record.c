@@ -75,7 +75,7 @@ size_t audit_record_fit(struct audit_record *r) {
         if (r->number[i] > INT64_MAX)
             r->number[i] = INT64_MAX;
     size_t any, len = texts_len(r, &any);
-    if (any >= AUDIT_FIELD_MAX) { /* hardly ever, and then perhaps only together */
+    if (any >= AUDIT_FIELD_MAX) { /* rare; `any` combines all lengths, so perhaps none is too long */
         cut_texts(r);
         len = texts_len(r, &any);
     }
@@ -89,7 +89,7 @@ static char *number_write(char *to, uint64_t value) {
     return to;
 }
 
-/* False for what number_write does not produce. */
+/* False for encodings that number_write does not produce. */
 static bool number_read(struct slice *bytes, uint64_t max, uint64_t *ret_value) {
     uint64_t value = 0;
     for (size_t i = 0; i < bytes->len && i < NUMBER_BYTES_MAX; i++) {

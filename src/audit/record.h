@@ -1,8 +1,8 @@
-/* One record, and its canonical bytes: what is hashed is exactly what is stored. The kind, every number, and
- * the length of every text are written 7 bits a byte, lowest first, in as few bytes as will do; always all of
- * them, in the order of the tables below, each text behind its length. Only of the texts from AUDIT_TEXTS_OLD
- * on, empty ones at the end are left away: so a record from before there were such texts reads, and hashes,
- * as ever. */
+/* One record, and its canonical bytes: the stored bytes are exactly the hashed ones. The kind, every
+ * number and the length of every text are written as 7 bits per byte, lowest first, in the minimum number
+ * of bytes; always all of them, in the order of the tables below, each text after its length. Only empty
+ * texts at the end, from AUDIT_TEXTS_OLD on, are omitted: so older records without these texts still parse
+ * and hash the same. */
 #pragma once
 
 #include "audit/limits.h"
@@ -58,10 +58,9 @@ extern const char *const audit_number_names[AUDIT_NUMBERS];
 extern const char *const audit_text_names[AUDIT_TEXTS];
 const char *audit_kind_name(enum audit_kind kind);
 
-/* Cuts texts over their ceiling (at a character) and returns a length that the canonical bytes do not pass.
- */
+/* Cuts texts to their ceiling (at a character) and returns an upper bound of the canonical length. */
 size_t audit_record_fit(struct audit_record *r);
 /* `to` has the room that fit asked for. Returns the canonical length. */
 size_t audit_record_write(const struct audit_record *r, char *to);
-/* The texts point into `bytes`. False for anything that write does not produce. */
+/* The texts point into `bytes`. False for bytes that the writer does not produce. */
 bool audit_record_read(struct slice bytes, struct audit_record *ret_record);

@@ -11,7 +11,7 @@
 
 #define RING_MAGIC 0x53505247u
 #define RING_LAYOUT 4
-#define RING_LAYOUT_OLDEST 3 /* that can be read: its records have fewer texts */
+#define RING_LAYOUT_OLDEST 3 /* older size that can be read: its records have fewer texts */
 #define RING_SKIP UINT32_MAX /* instead of a length: the next frame is at the beginning */
 #define RING_FRAME_HEAD 8    /* the length and the sum */
 #define RING_GROW (1u << 20)
@@ -26,8 +26,8 @@ static uint64_t ring_mix(uint64_t sum, const char *bytes, size_t len) {
     return sum ^ sum >> 29;
 }
 
-/* A checksum of a frame's bytes and its position: leftovers of an earlier turn of the ring do not pass for a
- * frame. Four sums in parallel, because each depends on its previous value. */
+/* A checksum of a frame's bytes and its position: leftovers of an earlier round of the ring are not
+ * mistaken for a frame. Four sums in parallel, because each depends on its previous value. */
 static uint32_t ring_sum(uint64_t position, const char *bytes, size_t len) {
     const size_t word = sizeof(uint64_t);
     uint64_t a = position + len, b = ~a, c = a << 32, d = ~c;
@@ -56,7 +56,8 @@ static void ring_put_head(struct ring *r, uint64_t position, uint32_t len) {
 
 static size_t ring_frame_len(size_t len) { return (RING_FRAME_HEAD + len + 7) & ~(size_t)7; }
 
-/* Disk blocks first: writing to a mapped page that has none would end the process when the disk is full. */
+/* Allocates disk blocks first: writing to a mapped page without one would kill the process when the disk
+ * is full. */
 static int ring_grow(struct ring *r, size_t need) {
     size_t ready = (need + RING_GROW - 1) / RING_GROW * RING_GROW;
     int rc = posix_fallocate(r->fd, 0, (off_t)(RING_HEAD_BYTES + ready));
@@ -77,8 +78,8 @@ static int ring_map(struct ring *r, size_t bytes) {
     return 0;
 }
 
-/* Without a name until it is locked and has its head: another process that looks for what the dead left would
- * take an empty ring that nobody has locked yet for a damaged one. Where a file system knows no such files,
+/* Without a name until it is locked and has its head: another process that searches for rings of dead
+ * processes would take an empty, unlocked ring for a damaged one. If the file system has no unnamed files,
  * the name comes first. */
 static int ring_make_file(struct ring *r, const char *dir, bool *ret_named) {
     *ret_named = false;
@@ -183,8 +184,8 @@ char *audit_ring_reserve(struct ring *r, size_t len, size_t spare) {
     uint64_t end = atomic_load_explicit(&r->head->end, memory_order_relaxed);
     uint64_t tail = atomic_load_explicit(&r->head->tail, memory_order_acquire);
     size_t at = end & (AUDIT_RING_BYTES - 1), need = ring_frame_len(len), to_edge = AUDIT_RING_BYTES - at;
-    /* Back to the beginning at the edge; also whenever nothing waits, so that a quiet gate touches few pages.
-     */
+    /* Restarts at the beginning at the end of the data; also whenever it is empty, so that an idle gate
+     * touches few pages. */
     if (at > 0 && (need > to_edge || end == tail)) {
         if (end != tail && AUDIT_RING_BYTES - (end - tail) < to_edge + need + spare)
             return NULL;
@@ -251,7 +252,7 @@ static bool ring_is_whole(const struct ring *r, uint64_t at, uint64_t behind, st
     return false;
 }
 
-/* How far whole frames reach. */
+/* The position after the last valid frame. */
 static uint64_t ring_follow(const struct ring *r, uint64_t at) {
     uint64_t next = at, end = at + AUDIT_RING_BYTES;
     struct slice bytes;
@@ -260,9 +261,9 @@ static uint64_t ring_follow(const struct ring *r, uint64_t at) {
     return at;
 }
 
-/* From *from, the first position that is not in the log. An empty ring begins again at the start of its data,
- * and the skip that says so is never written to the copy on disk: nobody waits for it. The frame at the start
- * says the same, because its sum covers its position; then *from moves there. */
+/* From *from, the first position that is not in the log. An empty ring restarts at the beginning of its
+ * data, and the skip that marks this is never written to the copy on disk, because no call waits for it.
+ * The frame at the beginning shows the same, because its sum covers its position; then *from moves there. */
 static uint64_t ring_reach(const struct ring *r, uint64_t *from) {
     uint64_t at = ring_follow(r, *from), offset = *from & (AUDIT_RING_BYTES - 1);
     if (at > *from || offset == 0)

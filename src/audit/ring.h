@@ -4,7 +4,7 @@
  *   head │ …written… │ tail: not yet in the log … end: next frame goes here │ …free… │
  *
  * Each frame says where it belongs and carries a sum. So after a crash of the machine, when the head may be
- * older than the frames or the frames older than the head, those that are whole are still told from the rest.
+ * older than the frames or the frames older than the head, valid frames can still be recognised.
  * The ring of a durable log has a second copy of the data in its file, which disk.h keeps.
  *
  * One lock for the producers; the writer reads between tail and end without it. Private to the audit room. */
@@ -22,8 +22,8 @@ struct ring_head {
     char instance[16];
     _Atomic uint64_t tail;
     _Atomic uint64_t end;
-    /* Records for which there was no room, and that no record reports yet. Stored here because this page has
-     * its disk block even when the disk is full. */
+    /* Records that did not fit, and that no record reports yet. Stored here because this page has its disk
+     * block even when the disk is full. */
     _Atomic uint64_t lost;
 };
 
@@ -45,24 +45,24 @@ struct ring {
 /* A new one: DIR/ring-INSTANCE, locked for as long as it is open. */
 int audit_ring_create(struct ring *r, const char *dir, const char *instance, struct err *err);
 enum ring_left {
-    RING_ALIVE,   /* its process lives, or only just makes it */
+    RING_ALIVE,   /* its process is alive, or is just creating it */
     RING_ADOPTED, /* a dead process left it */
     RING_FOREIGN, /* left by a dead process of another version, or damaged: it cannot be read */
 };
 enum ring_left audit_ring_adopt(struct ring *r, const char *path);
-/* Of an adopted one: everything before `committed` is in the log; what follows counts as far as it is whole
- * in either copy. False when something was behind that. */
+/* For an adopted ring: everything before `committed` is in the log; later frames count as far as they are
+ * valid in either copy. False when something invalid followed. */
 bool audit_ring_resume(struct ring *r, uint64_t committed);
 void audit_ring_close(struct ring *r);
 void audit_ring_remove(struct ring *r); /* closes and deletes the file */
 
-/* By the one who puts, under its lock: room for len bytes, or NULL when less than `spare` bytes would be
- * left. */
+/* Called by the producer, under its lock: room for len bytes, or NULL when less than `spare` bytes would
+ * be left. */
 char *audit_ring_reserve(struct ring *r, size_t len, size_t spare);
 /* Makes the reserved frame visible; returns the position behind it. */
 uint64_t audit_ring_publish(struct ring *r, size_t len);
 size_t audit_ring_used(const struct ring *r);
-/* As the head of another process's ring says; 0 when it is none that can be read. */
+/* From the head of another process's ring; 0 when it cannot be read. */
 uint64_t audit_ring_lost(const struct ring_head *head);
 /* Can this version read a ring file of that size with that head? */
 bool audit_ring_readable(const struct ring_head *head, size_t bytes);

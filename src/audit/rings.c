@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-/* A shared lock, without waiting: the owner of an exclusive lock is alive. An empty file is just being
- * created, unless its creator is dead. */
+/* Tries a shared lock: the owner of an exclusive lock is alive. An empty file is just being created,
+ * unless its creator is dead. */
 static void rings_show(const char *path, struct rings_one *one, audit_rings_fn *each, void *ctx) {
     struct stat st;
     one->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);

@@ -1,4 +1,4 @@
-/* The rings beside a log, read from outside: which gates run, what a killed one left, what cannot be read. */
+/* Reads the rings beside a log: which gates run, what a killed one left, what is unreadable. */
 #pragma once
 
 #include "audit/ring.h"
@@ -6,8 +6,8 @@
 enum rings_state {
     RINGS_RUNNING,
     RINGS_LEFT,    /* its gate was killed; the next start takes its records over */
-    RINGS_DAMAGED, /* its gate was killed, and it cannot be read: cut short, zeroed, of another version */
-    RINGS_ASIDE,   /* such a one, on record already */
+    RINGS_DAMAGED, /* its gate was killed, and it is unreadable: truncated, zeroed, of another version */
+    RINGS_ASIDE,   /* unreadable and already recorded */
 };
 
 struct rings_one {

@@ -11,7 +11,7 @@
 
 #define SEGMENT_NAME "%06llu.sqlite"
 #define SEGMENT_VERSION 1
-/* Gates that run or were killed: each has a ring. Segments of 0.1.0 have no such table. */
+/* Gates that run or were killed: each has a ring. Segments of version 0.1.0 have no such table. */
 #define SEGMENT_GATES "CREATE TABLE IF NOT EXISTS gates(instance TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;"
 
 static const char segment_pragmas[] = "PRAGMA page_size=16384;"
@@ -92,7 +92,7 @@ static int segment_connect(struct segment *s, const char *dir, uint64_t number, 
     sqlite3_busy_timeout(s->db, AUDIT_BUSY_MS);
     if (mode == SEGMENT_READ)
         return audit_segment_exec(s, "PRAGMA trusted_schema=OFF", err);
-    /* While another process turns the journal around, SQLite answers BUSY without asking its busy handler. */
+    /* While another process resets the journal, SQLite answers BUSY without calling its busy handler. */
     for (int waited = 0;; waited += AUDIT_BUSY_STEP_MS) {
         int rc = sqlite3_exec(s->db, segment_pragmas, NULL, NULL, NULL);
         if (rc == SQLITE_OK)

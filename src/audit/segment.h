@@ -53,7 +53,7 @@ int audit_segment_write_head(struct segment *s, uint64_t seq, const unsigned cha
 int audit_segment_add_block(struct segment *s, uint64_t first_seq, uint64_t count,
                             const unsigned char hash[CHAIN_HASH], struct slice body, struct err *err);
 int audit_segment_add_point(struct segment *s, const struct chain_point *point, struct err *err);
-/* How far an instance's ring has been written: a killed process must not be written twice. */
+/* How far an instance's ring has been written, so that records of a killed process are not written twice. */
 int audit_segment_set_ring(struct segment *s, struct slice instance, uint64_t position, struct err *err);
 uint64_t audit_segment_ring(struct segment *s, struct slice instance);
 /* Gates that have a ring: those that run and those that were killed. Inside a transaction. */
@@ -76,7 +76,7 @@ struct segment_frame {
 
 /* Writes the head of a frame in front of its bytes. */
 void audit_segment_frame_head(char to[SEGMENT_FRAME_HEAD], size_t len, const unsigned char hash[CHAIN_HASH]);
-/* The next frame of a block; false at the end, and when *body is not empty then: it is damaged. */
+/* The next frame of a block; false at the end. If *body is not empty then, the block is damaged. */
 bool audit_segment_frame_next(struct slice *body, struct segment_frame *ret_frame);
 
 /* Statement over blocks from `seq` on (and up to to_seq, unless that is 0), in order: first_seq, count, hash,

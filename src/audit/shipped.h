@@ -9,11 +9,11 @@ struct audit_shipped {
     uint64_t chain;      /* the fleet's number for it; 0: none yet */
     uint64_t seq;        /* acknowledged by the database */
     uint64_t time_ms;    /* when, by this machine's clock; 0: never */
-    uint64_t backlog;    /* bytes of blocks that were not, when this was written */
+    uint64_t backlog;    /* bytes of blocks that were not acknowledged when this was written */
     uint64_t written_ms; /* when this was */
-    char fault[256];     /* why it does not work now; empty: it does */
+    char fault[256];     /* why shipping fails now; empty: it works */
 };
 
-/* False: there is none, or it is not what we write there. */
+/* False: the file is absent, or not in our format. */
 bool audit_shipped_read(const char *dir, struct audit_shipped *ret_shipped);
 int audit_shipped_write(const char *dir, const struct audit_shipped *shipped, struct err *err);

@@ -22,7 +22,7 @@ struct key {
     struct audit_counts cells[AUDIT_TALLY_CELLS];
 };
 
-/* A decision that waits for its outcome: whose latency that will be. */
+/* A decision that waits for its outcome, for the latency. */
 struct open {
     uint64_t call;
     struct key *tool;
@@ -35,7 +35,7 @@ struct audit_tally {
     uint64_t step_us;
     uint64_t newest; /* number of the newest cell: time / step */
     audit_log_opener *open_log;
-    struct audit_marks marks; /* behind what was read */
+    struct audit_marks marks; /* position after the records that were read */
     uint64_t ends_us;         /* 0: the sum is up to now */
     struct arena arena;       /* keys */
     struct map keys[AUDIT_TALLY_KINDS];
@@ -143,7 +143,7 @@ static void advance(struct audit_tally *t, uint64_t now_us) {
     t->newest = newest;
 }
 
-/* AUDIT_TALLY_CELLS when it is too old. Clocks of several machines may be ahead by a little. */
+/* AUDIT_TALLY_CELLS when it is too old. Clocks of other machines may be slightly ahead. */
 static size_t cell_of(const struct audit_tally *t, uint64_t time_us) {
     uint64_t number = time_us / t->step_us;
     if (number > t->newest)
@@ -223,7 +223,7 @@ static void take_outcome(struct audit_tally *t, const struct audit_record *r, si
     uint64_t call = r->number[AUDIT_CALL];
     struct open *o = &t->open[call % TALLY_OPEN_MAX];
     if (o->call != call || slice_is(status, "denied") || slice_is(status, "approval"))
-        return; /* what never reached a server has no latency */
+        return; /* calls that never reached a server have no latency */
     size_t share = share_of(r->number[AUDIT_LATENCY_US]);
     bool failed = !slice_is(status, "ok") && !slice_is(status, "cancelled");
     t->cells[cell].latency[share]++;
@@ -254,7 +254,7 @@ static uint64_t weight(const struct audit_tally_row *r) {
     return r->counts.allow + r->counts.deny + r->counts.approve;
 }
 
-/* Into its place among the largest. */
+/* Inserts it into the list of the largest. */
 static void rank(struct audit_tally_answer *to, enum audit_tally_kind kind,
                  const struct audit_tally_row *row) {
     struct audit_tally_row *rows = to->rows[kind];

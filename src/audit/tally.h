@@ -1,6 +1,6 @@
-/* What happened in a stretch of time up to now, summed: calls by verdict, latencies, the tools, rules and
- * identities that stand out. Made by reading the log, so that calls pay nothing; what has been read once is
- * kept and only the new records are read the next time.
+/* Sums of the recent past: calls by verdict, latencies, the most frequent tools, rules and identities.
+ * Computed from the log, so that calls pay nothing; sums are kept, and only new records are read the next
+ * time.
  *
  *   │ cell │ cell │ … │ cell │ now        a cell is span / TALLY_CELLS long; old ones fall off
  *
@@ -11,13 +11,13 @@
 #include "base/slice.h"
 
 #define AUDIT_TALLY_CELLS 96
-#define AUDIT_TALLY_SHARES 53 /* of latencies: each the 1.4-fold of the one before, from 10 µs on */
+#define AUDIT_TALLY_SHARES 53 /* buckets of latencies: each 1.4 times the previous one, starting at 10 µs */
 
 struct audit_log;
 struct audit_tally;
 
-/* One reference. `ends_us`: nothing behind that time counts, and it is read as of then; 0: up to now. `open`
- * opens the log that is summed: that of the home, or of its fleet. */
+/* One reference. `ends_us`: later records do not count; 0: up to now. `open` opens the log: that of the
+ * home, or of its fleet. */
 typedef int audit_log_opener(const char *home, struct audit_log **ret_log, struct err *err);
 struct audit_tally *audit_tally_new(const char *home, uint64_t span_s, uint64_t ends_us,
                                     audit_log_opener *open);
@@ -28,12 +28,12 @@ struct audit_counts {
     uint64_t allow, deny, approve, failed;
     uint32_t latency[AUDIT_TALLY_SHARES];
 };
-/* The latency below which that share of the calls stayed; 0 when there is none. */
+/* The latency below which that share of the calls was; 0 when there is none. */
 uint64_t audit_counts_share(const struct audit_counts *c, double share);
 
 enum audit_tally_kind { AUDIT_TALLY_TOOL, AUDIT_TALLY_DENIAL, AUDIT_TALLY_IDENTITY, AUDIT_TALLY_KINDS };
 
-/* One that stands out; texts live as long as the answer. */
+/* One of the most frequent; texts live as long as the answer. */
 struct audit_tally_row {
     struct slice server, tool, rule, reason, identity;
     struct audit_counts counts;

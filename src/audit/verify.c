@@ -22,12 +22,12 @@ struct verify {
     struct audit_proof proof;  /* its head is that of the head file */
     sqlite3_stmt *points;      /* the checkpoints of a segment, in order */
     struct segment_meta first; /* of the oldest segment that is there */
-    bool retired;              /* a record says so of the one before it, and of no other end of it */
+    bool retired;              /* a record says that the segments before `first` were retired */
     uint64_t retired_seq;      /* up to which records declare it */
     uint64_t begun_us;         /* wall clock */
     struct arena arena;
-    struct map gates; /* by instance: started before we began, and no record says how they ended */
-    struct map rings; /* by instance: those that could be read when we began */
+    struct map gates; /* by instance: started before the verification, and no record about their end */
+    struct map rings; /* by instance: rings that were readable at the start */
     struct tape tape;
 };
 
@@ -53,7 +53,7 @@ void audit_verify(const char *home, const char *key_path, struct audit_report *r
     v.begun_us = clock_wall_us();
     audit_rings_count(home, &ret_report->rings);
     int rc = asprintf(&v.dir, "%s/audit", home) < 0 || asprintf(&public, "%s/audit.pub", home) < 0 ? -1 : 0;
-    /* Rings and the head first: what is written while we read can only be newer. */
+    /* Rings and the head first: records that are written during the verification can only be newer. */
     if (rc == 0)
         audit_rings_each(v.dir, verify_see_ring, &v);
     int head = rc < 0 ? CHAIN_HEAD_UNREAD : audit_chain_head_read(v.dir, &v.proof.head, &err);
@@ -167,8 +167,8 @@ static bool verify_next_point(void *ctx, struct chain_point *ret_point) {
     return true;
 }
 
-/* Between this record and the end of the file that it speaks of, a gate may have ended: then the file is
- * still there, and so are others that such records speak of. */
+/* A gate may have ended between this record and the deletion of the file that it declares: then the file
+ * still exists, and so do others that such records declare. */
 static void verify_note_retired(struct verify *v, const struct audit_record *r) {
     unsigned char last_hash[CHAIN_HASH];
     int64_t segment = 0, last = 0;
@@ -189,7 +189,7 @@ static void verify_note_retired(struct verify *v, const struct audit_record *r) 
                   memcmp(last_hash, v->first.base_hash, CHAIN_HASH) == 0;
 }
 
-/* The other instance that a record names; empty for none. */
+/* The other instance that a record names; empty when there is none. */
 static struct slice verify_named(struct slice text) {
     static const char *const marks[] = {" of instance ", "ring-"};
     for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
@@ -223,8 +223,8 @@ static void verify_see_ring(void *ctx, const struct rings_one *ring) {
         map_put(&v->rings, arena_dup(&v->arena, slice_str(ring->instance)), v);
 }
 
-/* A gate that started and neither stopped nor was recovered has a ring. Without it, it is unknown which of
- * its last records are missing. */
+/* A gate that started and neither stopped nor was recovered has a ring. If the ring is missing, it is
+ * unknown how many of its last records are lost. */
 static bool verify_rings(struct verify *v) {
     size_t at = 0;
     for (struct map_entry *e; (e = map_next(&v->gates, &at));)
@@ -295,7 +295,7 @@ static bool verify_segment(struct verify *v, uint64_t number) {
     struct err err = {0};
     bool last = number == v->numbers[v->count - 1];
     if (last && audit_segment_is_blank(v->dir, number))
-        return true; /* just being made */
+        return true; /* just being created */
     if (audit_segment_open(&s, v->dir, number, SEGMENT_READ, &err) < 0)
         return audit_proof_bad(&v->proof, v->proof.seq + 1, "%.400s", err.text);
     bool good = audit_segment_exec(&s, "BEGIN", NULL) == 0;

@@ -1,4 +1,4 @@
-/* Is the log what was written? Walks every segment, recomputes every hash, checks every signature. */
+/* Verifies the log: walks every segment, recomputes every hash, checks every signature. */
 #pragma once
 
 #include "audit/limits.h"
@@ -8,16 +8,15 @@
 
 struct audit_report {
     bool sound;
-    bool unreadable; /* the log could not be read at all: text says why */
-    uint64_t
-        first_bad; /* number of the first record that is wrong or missing; 0 when it is none in particular */
+    bool unreadable;    /* the log could not be read: text has the reason */
+    uint64_t first_bad; /* number of the first wrong or missing record; 0 when it is none in particular */
     char text[AUDIT_REPORT_TEXT];
     uint64_t first_seq, last_seq;
     uint64_t records;
     uint64_t segments;
-    uint64_t retired; /* segments that retention removed, on record */
+    uint64_t retired; /* segments that retention removed and recorded */
     uint64_t checkpoints;
-    uint64_t signed_seq; /* newest record under a signature */
+    uint64_t signed_seq; /* newest signed record */
     uint64_t gaps;       /* records that report missing ones, and the number of the first */
     uint64_t first_gap;
     struct audit_rings rings;

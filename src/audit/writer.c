@@ -21,7 +21,7 @@ static int writer_first(struct writer *w, struct err *err) {
     return audit_segment_create(&w->segment, w->dir, &base, err);
 }
 
-/* The newest segment, made whole when the process that made it died before it had written anything. */
+/* Opens the newest segment; completes it when its creator died before it had written anything. */
 static int writer_resume(struct writer *w, const uint64_t *numbers, size_t count, struct err *err) {
     uint64_t newest = numbers[count - 1];
     if (!audit_segment_is_blank(w->dir, newest))
@@ -176,7 +176,7 @@ static void writer_add_gap(struct writer *w, uint64_t gaps) {
     writer_add_event(w, "gap", text);
 }
 
-/* Frames from *at on, as many as fit; two records' worth of room stays for the writer's own. */
+/* Adds frames from *at on, as many as fit; keeps room for two records of the writer itself. */
 static enum ring_step writer_take(struct writer *w, const struct ring *ring, bool suspect, uint64_t *at) {
     struct slice bytes;
     enum ring_step step = RING_FRAME;
@@ -188,7 +188,7 @@ static enum ring_step writer_take(struct writer *w, const struct ring *ring, boo
         }
         writer_add(w, bytes);
     }
-    if (step == RING_BAD && writer_has_room(w)) { /* only after a crash: what lies behind cannot be read */
+    if (step == RING_BAD && writer_has_room(w)) { /* only after a crash: the rest is unreadable */
         *at = atomic_load(&ring->head->end);
         writer_add_event(w, "gap", "a ring was damaged; its last records are lost");
     }
@@ -239,7 +239,7 @@ int audit_writer_start(struct writer *w, struct err *err) {
     return writer_commit(w, err);
 }
 
-/* The last word on a gate, by itself or by another one: it has no ring any more. */
+/* The last record about a gate, by itself or by another one: it has no ring any more. */
 static int writer_end_gate(struct writer *w, struct slice instance, const char *event, const char *text,
                            struct err *err) {
     if (writer_begin(w, err) < 0)
@@ -254,10 +254,10 @@ int audit_writer_stop(struct writer *w, struct err *err) {
     return writer_end_gate(w, slice_str(w->instance), "stop", "", err);
 }
 
-/* ---- is it the log we left? ---- */
+/* ---- is the log complete? ---- */
 
-/* The log's first signature is that of its beginning, before there is any record: from then on a log without
- * a head has lost it. */
+/* The log's first signature covers its beginning, before there is any record: from then on a log without a
+ * head file has lost it. */
 static int writer_sign_birth(struct writer *w, struct err *err) {
     struct chain_point point = {.time_ms = clock_wall_ms()};
     memcpy(point.log_id, w->segment.meta.log_id, CHAIN_ID);
@@ -290,7 +290,7 @@ int audit_writer_check(struct writer *w, struct err *err) {
     writer_add_event(w, "broken", text);
     if (writer_commit(w, err) < 0)
         return -1;
-    /* Kept as evidence, and out of the way of the next signature. */
+    /* Kept as evidence under another name, so that the next signature does not overwrite it. */
     cleanup_free char *from = NULL, *to = NULL;
     if (asprintf(&from, "%s/head", w->dir) > 0 && asprintf(&to, "%s/head.broken", w->dir) > 0)
         rename(from, to);
@@ -338,7 +338,7 @@ static int writer_recover_ring(struct writer *w, struct ring *ring, struct err *
     return writer_end_gate(w, instance, "recovered", text, err);
 }
 
-/* A gate that was killed has left a ring, unless the ring was deleted. */
+/* A killed gate has left a ring, unless the ring was deleted. */
 static int writer_miss_rings(struct writer *w, struct err *err) {
     cleanup_arena struct arena a;
     struct slice *gates;
@@ -356,7 +356,7 @@ static int writer_miss_rings(struct writer *w, struct err *err) {
     return rc;
 }
 
-/* On record, once: the file stays, under a name that recovery does not read. */
+/* Recorded once: the file stays, under a name that recovery does not read. */
 static int writer_set_aside(struct writer *w, const char *name, const char *path, struct err *err) {
     char text[192];
     cleanup_free char *aside = NULL;
@@ -442,7 +442,7 @@ static uint64_t writer_last_us(struct segment *s) {
     return time_us;
 }
 
-/* Without a shipper, everything may go. */
+/* Without a shipper, every segment may be removed. */
 static bool writer_may_go(const struct writer *w, uint64_t last_seq) {
     struct audit_shipped shipped;
     return !w->ships || (audit_shipped_read(w->dir, &shipped) && last_seq <= shipped.seq &&

@@ -1,5 +1,5 @@
-/* What the writer thread does, as plain calls: batches from a ring into the newest segment, checkpoints, new
- * segments, old ones retired. Private to the audit room. */
+/* The work of the writer thread: batches from a ring into the newest segment, checkpoints, new segments,
+ * retention. Private to the audit room. */
 #pragma once
 
 #include "audit/pack.h"
@@ -34,26 +34,25 @@ struct writer {
     size_t own_len;
 };
 
-/* After a failure the settings are as before and it may be tried again. */
+/* After a failure the state is as before, and it may be retried. */
 int audit_writer_open(struct writer *w, const char *home, const char *dir, struct err *err);
 void audit_writer_close(struct writer *w);
 
-/* One commit with what waits in the ring, at most AUDIT_COMMIT_BLOCKS, and before them an event for `gaps`
- * lost ones. *ret_at: position up to which all is on disk; the caller releases it. */
+/* One commit with the records in the ring, at most AUDIT_COMMIT_BLOCKS, preceded by an event for `gaps`
+ * lost ones. *ret_at: position up to which everything is on disk; the caller releases it. */
 int audit_writer_write(struct writer *w, struct ring *ring, uint64_t gaps, uint64_t *ret_at, struct err *err);
 /* One commit with one record about the log itself. */
 int audit_writer_note(struct writer *w, const char *event, const char *text, struct err *err);
-/* A log that is shorter than what was signed, or has lost its head, would look sound again once new records
- * are signed: the finding goes on record first. */
+/* A log that is shorter than its signed head, or has lost its head, would look complete again once new
+ * records are signed: the finding is recorded first. */
 int audit_writer_check(struct writer *w, struct err *err);
 /* The first record of this instance, and the last one. */
 int audit_writer_start(struct writer *w, struct err *err);
 int audit_writer_stop(struct writer *w, struct err *err);
-/* Takes over what killed processes left in their rings; rings that should be there and are not go on record.
- */
+/* Takes over the rings of killed processes; records rings that are missing. */
 int audit_writer_recover(struct writer *w, struct err *err);
 
 bool audit_writer_sign_due(const struct writer *w, uint64_t mono_ms);
-/* Signs a checkpoint of the end of the chain, on disk before the head file refers to it. Then, when it is
- * time, begins a new segment and removes segments that are too old. */
+/* Signs a checkpoint of the end of the chain, on disk before the head file refers to it. Then, if it is
+ * time, begins a new segment and removes old ones. */
 int audit_writer_sign(struct writer *w, struct err *err);

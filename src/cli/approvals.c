@@ -1,4 +1,4 @@
-/* Calls that wait for a person: list, show, approve, deny, expire. What is said here holds in every running
+/* Calls that wait for a person: list, show, approve, deny, expire. A decision applies to every running
  * gate of this home as soon as the command returns. */
 #include "state/approvals.h"
 
@@ -83,7 +83,7 @@ static const struct cli_option decide_rows[] = {
     {0},
 };
 
-/* ---- what they share ---- */
+/* ---- shared ---- */
 
 static void approvals_cleanup(struct state_approvals **s) { state_approvals_close(*s); }
 #define cleanup_approvals __attribute__((cleanup(approvals_cleanup)))
@@ -93,7 +93,8 @@ static int open_store(struct state_approvals **ret_store, struct err *err) {
     return cli_home(home, err) < 0 ? -1 : state_approvals_open(home, ret_store, err);
 }
 
-/* Names and arguments come from agents: what cannot be seen is spelled out, and nothing moves a cursor. */
+/* Names and arguments come from agents: invisible characters are escaped, and control characters do not
+ * reach the terminal. */
 static void put_plain(struct buf *out, struct slice text, size_t max) {
     cleanup_arena struct arena a;
     arena_init(&a);
@@ -153,11 +154,11 @@ static int print_one(const struct state_approval *r, bool json) {
     return cli_print(&out);
 }
 
-/* ---- does it still fit? ---- */
+/* ---- is the approval still valid? ---- */
 
 struct in_force {
     struct slice hash;
-    size_t gates; /* that say which policies they have */
+    size_t gates; /* gates that list their policies */
     bool found;
 };
 
@@ -171,7 +172,7 @@ static void find_policy(void *ctx, const struct tape *page) {
     f->found = f->found || tape_eq(page, i, f->hash);
 }
 
-/* Gates run here, and none of them has the policy that the call was judged by: no call will match. */
+/* Gates run here, and none has the policy that the call was judged by: no call will match. */
 static bool is_stale(const struct state_approval *r) {
     char home[CLI_PATH_MAX];
     struct in_force f = {.hash = r->call.policy_hash};
@@ -189,11 +190,11 @@ static struct state_approval with_stale(const struct state_approval *r) {
     return shown;
 }
 
-/* A gate writes its page every few seconds: what seems stale is looked at again. */
+/* A gate updates its page every few seconds: an apparently stale one is checked again. */
 static int refuse_stale(struct state_approvals *s, struct slice id, struct arena *a, struct err *err) {
     struct state_approval found;
     if (state_approvals_get(s, id, clock_wall_ms(), a, &found, NULL) <= 0)
-        return 0; /* the decision says so */
+        return 0; /* the error of the decision says so */
     for (int left = STALE_LOOKS; is_stale(&found); left--) {
         if (left == 0)
             return err_set(err,
@@ -301,8 +302,7 @@ static bool match_prefix(void *ctx, const struct state_approval *r) {
     return true;
 }
 
-/* The beginning of an id is enough where only one begins so. One that is whole, or that none begins with, is
- * left as it is. */
+/* A prefix of an id is enough if it is unique. A complete or unknown id is returned unchanged. */
 static int whole_id(struct state_approvals *s, const char *given, struct arena *a, struct slice *ret_id,
                     struct err *err) {
     struct prefix p = {.want = bare_id(slice_str(given))};
@@ -345,7 +345,7 @@ static int show_run(const void *options, const struct cli_rest *rest) {
 /* ---- the second factor of an approval ---- */
 
 /* The agent that asked may be able to run this program as this user. It has no terminal, does not see the
- * console and cannot read an approver's token, so one of the three is asked for. */
+ * console and cannot read an approver's token, so one of these three is required. */
 static int by_token(const char *path, struct arena *a, struct slice *ret_decider, struct err *err) {
     char home[CLI_PATH_MAX];
     cleanup_buf struct buf text;
@@ -364,7 +364,7 @@ static int by_token(const char *path, struct arena *a, struct slice *ret_decider
     return may ? 0 : err_set(err, "--token-file `%s`: not the token of a grant with the role approver", path);
 }
 
-/* The person reads the call and types what stands below it. */
+/* The person reads the call and types the code below it. */
 static int by_terminal(struct state_approvals *s, struct slice id, struct err *err) {
     char word[CONFIRM_CHARS + 1], typed[CONFIRM_CHARS + 3] = "";
     cleanup_arena struct arena a;
@@ -403,7 +403,7 @@ static int confirm(struct state_approvals *s, const struct approvals_options *op
 
 enum verb { VERB_APPROVE, VERB_DENY, VERB_EXPIRE };
 
-/* A decision that is not on record is said so; it has been made nevertheless. */
+/* Reports a decision that could not be recorded; the decision is in force. */
 static void record(enum verb verb, const struct state_approval *r) {
     static const char *const events[] = {"approval_approved", "approval_denied", "approval_expired"};
     char home[CLI_PATH_MAX];
@@ -464,7 +464,7 @@ static int expire_run(const void *options, const struct cli_rest *rest) {
     return decide(VERB_EXPIRE, options, rest);
 }
 
-/* ---- the rows ---- */
+/* ---- the command rows ---- */
 
 static const struct cli_example list_examples[] = {
     {"sallyport approvals list", "what waits for you"},

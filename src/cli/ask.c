@@ -21,7 +21,7 @@ void cli_asking_free(struct cli_asking *asking) {
     cli_mcpconfig_free(&asking->config);
 }
 
-/* ---- who is asked ---- */
+/* ---- the servers ---- */
 
 static size_t word_count(const char *const *argv) {
     size_t count = 0;
@@ -37,7 +37,7 @@ static struct slice *words_of(const struct settings_list *argv, struct arena *a)
     return words;
 }
 
-/* The command or URL of the command line, as if a configuration had named it. */
+/* The command or URL of the command line, as if a configuration contained it. */
 static void take_one(struct cli_mcpconfig *c, const struct cli_ask_options *opt,
                      const struct cli_rest *rest) {
     struct settings_server *from = arena_new(&c->arena, struct settings_server);
@@ -89,7 +89,7 @@ static void make_rows(struct cli_asking *asking) {
     }
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static void print_progress(const struct probe *p) {
     if (p->failed)
@@ -98,7 +98,7 @@ static void print_progress(const struct probe *p) {
         log_info("%s: answered in %llu ms", p->name, (unsigned long long)p->took_ms);
 }
 
-/* The answer becomes a list; the probe's text belongs to it then. */
+/* Turns the answer into a list, which then owns the probe's text. */
 static void take_answer(struct cli_asked *a, struct probe *probe) {
     buf_free(&a->list.text);
     a->list.text = probe->text;
@@ -106,7 +106,7 @@ static void take_answer(struct cli_asked *a, struct probe *probe) {
         a->err = probe->err;
     else if (cli_toollist_parse(&a->list, a->server->name, &a->err) == 0)
         a->listed = true;
-    /* The server's name comes from the configuration: under a name of its choice it would be a new server. */
+    /* The name comes from the configuration: a server that chooses its name could pose as a new one. */
     a->list.server = slice_str(a->server->from->name);
     a->list.registry = a->server->supply.registry;
     a->list.package = a->server->supply.package;

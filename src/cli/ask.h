@@ -13,7 +13,7 @@ struct cli_ask_options {
     struct cli_list headers;
     struct cli_list env;
     const char *mcp_config;
-    const char *server; /* what to call the one server; NULL: by what it is started with */
+    const char *server; /* name of the single server; NULL: derived from its command */
     uint64_t timeout_ms;
     bool no_network;
     bool no_start;
@@ -39,7 +39,7 @@ struct cli_ask_options {
                                             .help = "for a server to answer"                                 \
     }
 
-/* One server and what came of asking it. */
+/* One server and the result of its query. */
 struct cli_asked {
     struct cli_mcpserver *server;
     struct cli_toollist list; /* list.server is the name in the lock */
@@ -52,7 +52,7 @@ struct cli_asking {
     struct cli_mcpconfig config; /* owns the servers */
     struct cli_asked *asked;
     size_t count;
-    bool many; /* a configuration was read, with however many servers */
+    bool many; /* a configuration was read, with any number of servers */
 };
 
 void cli_asking_init(struct cli_asking *asking);
@@ -66,7 +66,7 @@ enum cli_exit cli_ask(struct cli_asking *asking, const struct cli_ask_options *o
                       const struct cli_rest *rest, struct err *err);
 /* The same for the servers that are in asking->config already. */
 enum cli_exit cli_ask_found(struct cli_asking *asking, const struct cli_ask_options *opt, struct err *err);
-/* What the lock is to know about the server besides its tools. */
+/* What the lock stores about the server besides its tools. */
 void cli_asked_facts(struct cli_asked *asked, struct risk_server_facts *ret_facts);
 struct risk_lists cli_asked_lists(const struct cli_asked *asked);
 /* A missing file is a lock without servers. */

@@ -18,9 +18,9 @@
 #define AUDIT_OUT_FLUSH (64u << 10)
 #define AUDIT_FOLLOW_MS 200
 
-/* ---- what all of them share ---- */
+/* ---- shared ---- */
 
-/* Before the first gate starts there is nothing to read, which is no fault: says so, and what to do. */
+/* Before the first gate starts there is no log, which is not an error: prints that, and what to do. */
 static bool never_used(bool told) {
     char home[CLI_PATH_MAX];
     if (cli_home(home, NULL) < 0 || !cli_home_unused(home))
@@ -204,7 +204,7 @@ static const struct cli_option show_rows[] = {
     {0},
 };
 
-/* A decision is wanted with its outcome, which may stand anywhere behind it. */
+/* Finds a decision with its outcome, which may be any later record. */
 static bool show_keep(void *ctx, const struct audit_entry *e) {
     audit_format_json(ctx, e);
     return false;
@@ -299,13 +299,13 @@ static const struct cli_option tail_rows[] = {
     {0},
 };
 
-/* Records of all chains behind their marks, which move. */
+/* Records of all chains after their marks, which advance. */
 struct tail {
     const struct tail_options *options;
     struct audit_log *log;
     struct audit_marks marks;
     struct print print;
-    uint64_t seen, skip; /* of the first look: only the last ones are shown */
+    uint64_t seen, skip; /* at the start: only the last ones are shown */
 };
 
 static bool tail_first(void *ctx, const struct audit_entry *e) {
@@ -327,7 +327,7 @@ static bool tail_entry(void *ctx, const struct audit_entry *e) {
     return true;
 }
 
-/* A home may have new segments; a fleet is asked anew at each walk. */
+/* A home may have new segments; a fleet is queried again at each walk. */
 static int tail_reopen(struct tail *t, struct err *err) {
     if (t->log && t->options->fleet)
         return 0;
@@ -543,7 +543,7 @@ static void verify_json(struct buf *out, const struct audit_report *r) {
     buf_put_char(out, '\n');
 }
 
-/* What a sound chain does not show: records that are not in it. */
+/* What the chain itself does not show: records that are missing. */
 static void verify_rest(struct buf *out, const struct audit_report *r) {
     if (r->gaps)
         buf_printf(out,
@@ -597,7 +597,7 @@ static int kept_parse(const char *kept, uint64_t *ret_seq, const char **ret_hash
     return 0;
 }
 
-/* The chain is sound in itself; it must also go through a hash that was known before. */
+/* The chain is consistent; it must also contain a hash that was known before. */
 static int verify_kept(uint64_t seq, const char *kept, struct audit_report *report, struct err *err) {
     struct audit_log *log;
     char hash[AUDIT_HASH_TEXT];

@@ -8,7 +8,7 @@
 
 #include <inttypes.h>
 
-#define AUDIT_FLEET_OUT_MAX (64u << 20) /* what is printed of all chains */
+#define AUDIT_FLEET_OUT_MAX (64u << 20) /* totals over all chains */
 
 struct fleet_print {
     struct buf out;

@@ -1,4 +1,4 @@
-/* A copy of the home that can be kept elsewhere, and the way back: backup, restore. */
+/* Backs up the home and restores it: backup, restore. */
 #include "state/home_copy.h"
 
 #include "audit/audit.h"
@@ -58,7 +58,7 @@ static void show_progress(void *ctx, const struct state_home_copy *b, const char
             (double)b->bytes / 1e6, path);
 }
 
-/* Only where a person looks. */
+/* Only on a terminal. */
 static struct state_home_copy with_progress(struct progress *p) {
     p->printed_ms = clock_mono_ms();
     return (struct state_home_copy){.progress = cli_colour(STDERR_FILENO) ? show_progress : NULL, .ctx = p};
@@ -69,7 +69,7 @@ static void end_progress(const struct progress *p) {
         fputs("\r\033[K", stderr);
 }
 
-/* ---- what was done ---- */
+/* ---- the result ---- */
 
 static int print_result(const char *what, const char *dir, const char *home, const struct state_home_copy *b,
                         const struct audit_report *log, bool json) {
@@ -105,7 +105,7 @@ static int print_result(const char *what, const char *dir, const char *home, con
     return cli_print(&out);
 }
 
-/* Of the copy. A home without a log has nothing to prove. */
+/* Verifies the copy. A home without a log has nothing to verify. */
 static int check_log(const char *dir, struct audit_report *ret_report, struct err *err) {
     char path[CLI_PATH_MAX];
     *ret_report = (struct audit_report){.sound = true};
@@ -116,7 +116,7 @@ static int check_log(const char *dir, struct audit_report *ret_report, struct er
                              : err_set(err, "the audit log of `%s` is not sound: %s", dir, ret_report->text);
 }
 
-/* A relative path is taken from here: what lies in the home is told by whole paths. */
+/* Relative to the current directory; paths of the home are absolute. */
 static int whole_path(const char *given, char ret_path[CLI_PATH_MAX], struct err *err) {
     char here[CLI_PATH_MAX];
     if (*given != '/' && !getcwd(here, sizeof(here)))

@@ -1,4 +1,4 @@
-/* What the `catalogue` commands share. */
+/* Shared by the `catalogue` commands. */
 #pragma once
 
 #include "cli/command.h"

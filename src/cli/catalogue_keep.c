@@ -1,4 +1,4 @@
-/* catalogue update, sign, trust: what keeps the catalogue, and decisions about names. */
+/* catalogue update, sign, trust: updates the catalogue, and decisions about names. */
 #include "cli/command.h"
 
 #include "audit/audit.h"
@@ -230,7 +230,7 @@ static int trust_run(const void *options, const struct cli_rest *rest) {
             arena_printf(&a, "%s %.*s%s%.*s", risk_registry_name(decision.registry), SLICE_FMT(decision.name),
                          decision.reason.len ? ": " : "", SLICE_FMT(decision.reason)),
     };
-    /* An override that is not on record is none. */
+    /* An override must be recorded to be valid. */
     if (cli_home_record(&action, &err) < 0)
         return cli_fail(CLI_FAILED, &err);
     if (risk_trust_add(&decision, &err) < 0)

@@ -22,7 +22,7 @@ static struct slice quoted(const char *text, struct arena *a) {
     return arena_dup(a, buf_slice(&out));
 }
 
-/* ---- the words of a wrapped command line, each a complete JSON (or TOML) string ---- */
+/* ---- the arguments of a wrapped command line, each a complete JSON (or TOML) string ---- */
 
 struct words {
     struct slice items[SETTINGS_WORDS_MAX * 2 + 8];
@@ -45,7 +45,7 @@ static void add_env_names(struct words *w, const struct tape *t) {
     }
 }
 
-/* The client's own name for the server: two entries of one package have counters and records of their own. */
+/* The client's own name for the server: two entries of one package have separate counters and records. */
 static void add_guard(struct words *w, const struct cli_client_server *server, const char *policy) {
     add_word(w, "-c");
     add_word(w, policy);
@@ -65,7 +65,7 @@ static bool guard_words(struct words *w, const struct cli_client_server *server,
     add_guard(w, server, policy);
     add_env_names(w, &t);
     add_word(w, "--");
-    return w->count + 1 < ARRAY_LEN(w->items); /* room for the command; all words are there */
+    return w->count + 1 < ARRAY_LEN(w->items); /* room for the command; all arguments are there */
 }
 
 static struct slice join_words(const struct words *w) {
@@ -79,7 +79,7 @@ static struct slice join_words(const struct words *w) {
     return arena_dup(w->arena, buf_slice(&out));
 }
 
-/* ---- members of an object that is written anew ---- */
+/* ---- members of a rewritten object ---- */
 
 struct layout {
     struct buf *out;
@@ -124,8 +124,8 @@ static bool wrap_json_program(const struct cli_client_file *f, const struct cli_
                          : jsonc_add_behind(j, s, server->command - 1, SLICE("args"), join_words(&w)));
 }
 
-/* -c POLICY --name SERVER --upstream URL --header-env "Name: VARIABLE"...; the values go into *env, where no
- * list of processes shows them. */
+/* -c POLICY --name SERVER --upstream URL --header-env "Name: VARIABLE"...; the values go into *env, so
+ * that no process list shows them. */
 static bool remote_words(struct words *w, const struct cli_client_server *server, const char *policy,
                          struct buf *env) {
     cleanup_tape struct tape t;
@@ -286,7 +286,7 @@ void cli_client_put_gate(const struct cli_client *client, const struct cli_clien
     put_end(&l);
 }
 
-/* The servers of one container: the gate takes the place of the first, or of the gate that is there. */
+/* The servers of one container: the gate replaces the first, or an existing gate. */
 static bool serve_json(const struct cli_client_file *f, const struct cli_client_plan *plan, uint32_t obj,
                        struct splice *s) {
     const struct jsonc *j = &f->json;
@@ -324,11 +324,11 @@ static bool is_chosen(const struct cli_client_file *f, const struct cli_client_p
     return false;
 }
 
-/* Whole lines go: of headers, and of pairs with all the lines of their values. */
+/* Removes complete lines: headers, and pairs with all the lines of their values. */
 static int serve_toml(const struct cli_client_file *f, const struct cli_client_plan *plan, struct splice *s,
                       struct err *err) {
     const struct toml *t = &f->toml;
-    bool placed = false, header = false, here = false; /* here: in the table where the gate now stands */
+    bool placed = false, header = false, here = false; /* here: in the table of the gate's new entry */
     cleanup_buf struct buf out;
     buf_init(&out, EDIT_BYTES_MAX);
     cli_client_put_gate(f->client, plan, (struct slice){0}, (struct slice){0}, &out);
@@ -344,7 +344,7 @@ static int serve_toml(const struct cli_client_file *f, const struct cli_client_p
         uint32_t start = toml_line_start(t, item->start), end = toml_line_end(t, item->end);
         struct slice text = placed ? (struct slice){0} : arena_dup(s->arena, buf_slice(&out));
         placed = true;
-        /* The empty line behind the last of a table goes with it. */
+        /* The empty line after the last line of a table is removed with it. */
         const bool last = i + 1 == t->count || t->items[i + 1].kind != TOML_PAIR;
         if (last && !here && end < t->src.len && t->src.ptr[end] == '\n')
             end++;

@@ -41,7 +41,7 @@ enum base { HOME, CONFIG, LIBRARY, PROJECT };
 
 #define CLINE_FILE "User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
 
-/* Linux and macOS; what is not there is passed over. */
+/* Linux and macOS; missing files are skipped. */
 static const struct place {
     enum client client;
     enum base base;
@@ -141,7 +141,7 @@ static bool place_path(const struct place *p, const char *project, char ret_path
     return len > 0 && len < PATH_MAX;
 }
 
-/* A project that is the home directory shows the same file twice. */
+/* If the project is the home directory, the same file is found twice. */
 static bool is_known(const struct cli_clients *c, const char *real) {
     for (size_t i = 0; i < c->count; i++)
         if (strcmp(c->files[i]->path, real) == 0)
@@ -170,7 +170,7 @@ int cli_clients_find(struct cli_clients *c, const struct cli_client *only, const
     return 0;
 }
 
-/* The kind of a file that the user named: by its place in the table, else by its extension. */
+/* The format of a file that the user named: by its place in the table, else by its extension. */
 static const struct place *place_of(const struct cli_client *client, const char *path) {
     struct slice whole = slice_str(path);
     for (size_t i = 0; i < ARRAY_LEN(places); i++)
@@ -196,7 +196,7 @@ int cli_clients_add(struct cli_clients *c, const struct cli_client *client, cons
 
 /* ---- servers in the form of mcpServers ---- */
 
-/* What a reader found of one server before it is written as JSON. All but args and pairs are texts. */
+/* One server before it is written as JSON. All but args and pairs are texts. */
 struct parts {
     struct slice command, cwd, url, type;
     struct slice args[SETTINGS_WORDS_MAX];
@@ -251,7 +251,7 @@ static struct slice parts_json(const struct parts *p, struct arena *a) {
     return arena_dup(a, buf_slice(&out));
 }
 
-/* A header of a command line, "Name: value", beside those that are there. */
+/* Adds a header of a command line, "Name: value", to the existing ones. */
 static void add_header(struct parts *p, struct slice line, struct arena *a) {
     struct slice name;
     if (!slice_cut(&line, ':', &name))
@@ -286,7 +286,7 @@ static void add_header_env(struct parts *p, struct slice line, struct arena *a) 
     add_header(p, arena_printf(a, "%.*s%.*s", SLICE_FMT(head), SLICE_FMT(text)), a);
 }
 
-/* A gate in front of a server (this one, or Intercept, whose flags are the same): what stands behind it. */
+/* A gate in front of a server (this one, or Intercept, whose flags are the same): the server behind it. */
 static void unwrap(struct parts *p, struct cli_client_server *s, struct arena *a) {
     struct slice name = base_name(p->command);
     size_t i = 0;
@@ -316,7 +316,7 @@ static void unwrap(struct parts *p, struct cli_client_server *s, struct arena *a
     if (!inner.command.len && !inner.url.len)
         return;
     if (!inner.command.len)
-        inner.env = (struct slice){0}; /* held nothing but its headers */
+        inner.env = (struct slice){0}; /* the variable was only for its headers */
     *p = inner;
     if (!s->wired)
         s->skip = "Intercept guards it; `sallyport import` takes its policy over";
@@ -341,8 +341,8 @@ static struct slice text_of(struct cli_client_file *f, uint32_t obj, const char 
     return node && tape_is(t, node, TAPE_STRING) ? tape_text(t, node, &f->arena) : (struct slice){0};
 }
 
-/* {"A": "b"} with decoded texts: YAML reads JSON's escapes differently. Members that are no scalars are not
- * for us. */
+/* {"A": "b"} with decoded texts: YAML reads JSON's escapes differently. Members that are not scalars are
+ * ignored. */
 static struct slice pairs_of(struct cli_client_file *f, uint32_t obj) {
     const struct tape *t = &f->json.tape;
     cleanup_buf struct buf out;
@@ -364,7 +364,7 @@ static struct slice pairs_of(struct cli_client_file *f, uint32_t obj) {
     return arena_dup(&f->arena, buf_slice(&out));
 }
 
-/* How clients call the address of a remote server. */
+/* Keys that clients use for the address of a remote server. */
 static const char *const url_keys[] = {"url", "serverUrl", "httpUrl"};
 
 static uint32_t object_of(const struct tape *t, uint32_t obj, const char *key) {
@@ -449,7 +449,7 @@ static int read_json(struct cli_client_file *f, struct err *err) {
         return -1;
     if (!tape_is(t, 0, TAPE_OBJECT))
         return err_set(err, "not an object");
-    /* A file that is not in the table: by the member that it has. */
+    /* A file that is not in the table: recognised by its members. */
     static const char *const usual[] = {"mcpServers", "servers", "mcp/servers", "context_servers"};
     for (size_t i = 0; !f->members && i < ARRAY_LEN(usual); i++)
         if (walk_to(t, 0, usual[i]))
@@ -586,7 +586,7 @@ int cli_client_file_read(struct cli_client_file *f, struct err *err) {
 
 #define STARS SLICE("\"***\"")
 
-#define KEY_CHARS_MIN 20 /* of a part of a path, digits and letters mixed, that is taken for a key */
+#define KEY_CHARS_MIN 20 /* length from which a mixed part of a path is taken for a key */
 
 static bool looks_like_key(struct slice part) {
     bool digit = false, letter = false;
@@ -636,7 +636,7 @@ struct slice cli_client_url_shown(struct slice url, struct arena *a) {
     return arena_dup(a, buf_slice(&out));
 }
 
-/* Names a header with its value, or is what credentials of known services begin with. */
+/* Is it a header with its value, or does it begin like credentials of known services? */
 static bool is_credential(struct slice before, struct slice word) {
     static const char *const prefixes[] = {"sk-",     "sk_",      "ghp_", "gho_",   "github_pat_", "glpat-",
                                            "xoxb-",   "xoxp-",    "AKIA", "eyJhbG", "sp_",         "pat-",
@@ -649,7 +649,7 @@ static bool is_credential(struct slice before, struct slice word) {
     return false;
 }
 
-/* Which words of a command line are better not shown. */
+/* Which arguments of a command line must be masked. */
 static void find_secrets(const struct slice *words, size_t count, struct arena *a, bool *ret_secret) {
     const struct slice *masked = risk_supply_mask(words, count, a);
     for (size_t i = 0; i < count; i++)

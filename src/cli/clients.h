@@ -1,5 +1,5 @@
-/* Where MCP clients keep the servers they start, and how each of them writes one down. Files are read with
- * every place remembered, so that an edit leaves all other bytes as they were.
+/* Where MCP clients keep their servers, and in which format. The reader stores the position of every entry,
+ * so that an edit leaves all other bytes unchanged.
  *
  *   place of the table ──▶ text ──▶ servers, each as `mcpServers` would have it
  *                           └──▶ the same text with the gate in front of some of them */
@@ -11,14 +11,14 @@
 #include "wire/jsonc.h"
 #include "wire/toml.h"
 
-enum cli_remote {                        /* how a client writes a server that it reaches over HTTP */
+enum cli_remote {                        /* how a client writes an HTTP server */
                   CLI_REMOTE_TYPED,      /* {"type": "http", "url", "headers"} */
                   CLI_REMOTE_URL,        /* {"url", "headers"} */
                   CLI_REMOTE_SERVER_URL, /* {"serverUrl", "headers"} */
                   CLI_REMOTE_STREAMABLE, /* {"type": "streamableHttp", "url", "headers"} */
                   CLI_REMOTE_HTTP_URL,   /* {"httpUrl", "headers"} */
                   CLI_REMOTE_TOML,       /* url = "...", http_headers = {...} */
-                  CLI_REMOTE_NONE,       /* it cannot: the gate on stdio reaches it for the client */
+                  CLI_REMOTE_NONE,       /* not supported: a gate on stdio connects the client */
 };
 
 struct cli_client {
@@ -28,14 +28,15 @@ struct cli_client {
 };
 
 struct cli_client_server {
-    const char *name;   /* as its file spells it */
-    const char *scope;  /* the project it belongs to inside the file, or NULL */
-    struct slice json;  /* {"command","args","env","cwd","url","headers","type","disabled"}: what there is */
-    const char *policy; /* of a gate that stands before it already, or NULL */
+    const char *name;  /* as its file spells it */
+    const char *scope; /* the project it belongs to inside the file, or NULL */
+    struct slice
+        json; /* {"command","args","env","cwd","url","headers","type","disabled"}: as far as present */
+    const char *policy; /* policy of a gate that is already in front of it, or NULL */
     const char *skip;   /* why it cannot be put behind the gate; NULL: it can */
-    bool wired;         /* a Sallyport stands before it */
+    bool wired;         /* a Sallyport is already in front of it */
     bool remote;
-    /* where it stands: in JSON nodes of the tape, 0 when absent; in TOML the place of its first item */
+    /* position: in JSON nodes of the tape, 0 when absent; in TOML the index of its first item */
     uint32_t obj, key;
     uint32_t command, args;
     size_t item;
@@ -64,8 +65,8 @@ struct cli_clients {
     size_t count;
 };
 
-/* Every file that is there, of all clients or of one. Project files are looked for in `project`. A file that
- * cannot be read is in the list and says so. */
+/* Every existing file, of all clients or of one. Project files are searched in `project`. An unreadable
+ * file is in the list with its error. */
 int cli_clients_find(struct cli_clients *c, const struct cli_client *only, const char *project,
                      struct err *err);
 void cli_clients_free(struct cli_clients *c);
@@ -81,18 +82,18 @@ struct cli_client_file *cli_client_file_new(const struct cli_client *client, con
 void cli_client_file_free(struct cli_client_file *f); /* NULL is fine */
 /* Reads the servers of f->text. */
 int cli_client_file_read(struct cli_client_file *f, struct err *err);
-/* The text with stars in place of environment values, headers and arguments that look like secrets. */
+/* The text with asterisks in place of environment values, headers and arguments that look like secrets. */
 void cli_client_file_mask(const struct cli_client_file *f, struct buf *out);
-/* A URL with stars in place of its user and password, the values of its query, and parts of its path that
- * look like keys. */
+/* A URL with asterisks in place of its user and password, the values of its query, and parts of its path
+ * that look like keys. */
 struct slice cli_client_url_shown(struct slice url, struct arena *a);
 
 struct settings;
-/* Where programs on this machine reach the gate of these settings: http://ADDRESS:PORT/mcp. In the arena. */
+/* The gate's URL for programs on this machine: http://ADDRESS:PORT/mcp. In the arena. */
 
-/* client_edit.c: the gate in front. */
+/* client_edit.c: puts the gate in front. */
 
-#define CLI_GATE_NAME "sallyport" /* what clients call the gate that stands for many servers */
+#define CLI_GATE_NAME "sallyport" /* the clients' name for a gate that replaces many servers */
 
 enum cli_client_mode { CLI_MODE_WRAP, CLI_MODE_SERVE };
 

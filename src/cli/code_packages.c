@@ -169,7 +169,7 @@ static int list(struct work *w, const struct cli_rest *rest, struct buf *out, st
     return CLI_OK;
 }
 
-/* A name that says nothing of its kind means what is installed. */
+/* A name without a kind refers to what is installed. */
 static void guess_kinds(struct work *w, const struct pack_manifest *m) {
     for (size_t i = 0; i < w->count; i++) {
         struct pack_spec other = w->specs[i];

@@ -77,7 +77,7 @@ struct code_run {
     size_t left; /* that have not ended */
 };
 
-/* ---- the outcome ---- */
+/* ---- the result ---- */
 
 /* As a list of lines; the last one need not end. */
 static void emit_lines(struct emit *e, struct slice text) {
@@ -145,7 +145,7 @@ static void write_plain(struct code_run_item *c, const struct sandbox_outcome *o
     if (o->traceback.len)
         fprintf(stderr, "%.*s%s", SLICE_FMT(o->traceback), slice_ends(o->traceback, SLICE("\n")) ? "" : "\n");
     if (o->exit != SANDBOX_OK) {
-        const bool named = o->exit != SANDBOX_ERROR; /* else it is said by what tells it */
+        const bool named = o->exit != SANDBOX_ERROR; /* otherwise the message already contains it */
         struct err err;
         err_set(&err, "%s%s%.*s", named ? sandbox_exit_name(o->exit) : "", named ? ": " : "",
                 SLICE_FMT(o->error));

@@ -21,7 +21,7 @@ const struct cli_option cli_common_options[] = {
     {0},
 };
 
-/* One walk over argv. */
+/* The state of parsing argv. */
 struct cli_walk {
     const struct cli_command *command;
     struct cli_request *request;
@@ -117,7 +117,7 @@ const char *cli_verb_of(const struct cli_command *command, const char *group) {
 
 static bool cli_is_help(const char *arg) { return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0; }
 
-/* "group verb" rows: word is the group, and next is none of its verbs. */
+/* "group verb" rows: word is the group, and next is not one of its verbs. */
 static int cli_pick_group(const struct cli_program *program, struct cli_walk *walk, struct err *err) {
     const char *word = walk->argv[1], *next = walk->argc > 2 ? walk->argv[2] : NULL;
     const char *verbs[CLI_COMMANDS_MAX + 1];
@@ -148,7 +148,7 @@ static int cli_pick_group(const struct cli_program *program, struct cli_walk *wa
 }
 
 static int cli_unknown_command(const struct cli_program *program, const char *word, struct err *err) {
-    char firsts[CLI_COMMANDS_MAX][32]; /* of `grants create` the user wrote `grants` so far */
+    char firsts[CLI_COMMANDS_MAX][32]; /* so far the user wrote only `grants` of `grants create` */
     const char *names[CLI_COMMANDS_MAX + 1];
     size_t count = 0;
     for (const struct cli_command *const *c = program->commands; *c && count < CLI_COMMANDS_MAX; c++) {
@@ -269,7 +269,7 @@ static int cli_unknown_option(const struct cli_walk *walk, struct slice name, st
         if (!option->hidden)
             names[count++] = option->name;
     if (!*walk->command->name)
-        names[count++] = "version"; /* no row of the wrap form, but it may stand where those stand */
+        names[count++] = "version"; /* not in the rows of the wrap form, but accepted there */
     CHECK(count <= CLI_OPTIONS_MAX);
     names[count] = NULL;
     const char *near = nearest_word(name, names);
@@ -426,7 +426,7 @@ static int cli_set(const struct cli_option *option, void *options, const char *v
     return -1;
 }
 
-/* ---- talking ---- */
+/* ---- output ---- */
 
 bool cli_colour(int fd) {
     const char *term = getenv("TERM"), *refused = getenv("NO_COLOR");

@@ -1,5 +1,5 @@
 /* The command line as a table. One row per subcommand, one row per option; the parser, --help, the man page
- * and the shell completions all read the same rows, so none of them can fall behind.
+ * and the shell completions all read the same rows, so all of them stay up to date.
  *
  * A subcommand lives in its own file, with three things at the top and its work below:
  *
@@ -54,14 +54,14 @@ struct cli_option {
     size_t at;                  /* where in the options struct the value goes */
     const char *name;           /* without the dashes; NULL ends the array */
     char letter;                /* the short form, or 0 */
-    const char *argument;       /* how help calls the value: FILE, URL; choices need none */
+    const char *argument;       /* name of the value in help: FILE, URL; choices need none */
     const char *const *choices; /* NULL-terminated */
     const char *values;         /* of a text: what completions propose, separated by spaces */
     const char *fallback;       /* parsed like a given value when the option is absent */
     uint64_t min, max;          /* of a number; max 0 means no upper bound */
     const char *help;
     bool required;
-    bool hidden; /* works, but help and completions keep silent about it */
+    bool hidden; /* works, but is not in help and completions */
 };
 
 /* Each binds a row to a member of the options struct and refuses to compile when the types differ. */
@@ -79,7 +79,7 @@ struct cli_example {
     const char *what;
 };
 
-/* What stands on the command line besides options. */
+/* Arguments that are not options. */
 struct cli_rest {
     const char *const *operands;
     size_t operand_count;
@@ -94,7 +94,7 @@ struct cli_command {
         *synopses; /* lines behind the program's name, NULL-terminated; NULL: made from the rows */
     const struct cli_option *options;
     size_t options_size;
-    const char *operands; /* how help calls them: "[FILE]", or NULL when there are none */
+    const char *operands; /* their name in help: "[FILE]", or NULL when there are none */
     size_t operands_min, operands_max;
     bool takes_command;
     const struct cli_example *examples;
@@ -106,14 +106,14 @@ struct cli_program {
     const char *name;
     const char *version;
     const char *summary;
-    const struct cli_command *wrap; /* runs when the first argument is no subcommand but an option */
+    const struct cli_command *wrap; /* runs when the first argument is an option, not a subcommand */
     const struct cli_command *const *commands; /* NULL-terminated, in the order help shows them */
 };
 
 /* commands.c */
 extern const struct cli_program cli_commands;
 
-/* What every command understands; cli_run acts on it. */
+/* Options of every command; cli_run handles them. */
 struct cli_common {
     bool help;
     int log_level;  /* an enum log_level */
@@ -125,7 +125,7 @@ extern const struct cli_option cli_common_options[];
 struct cli_request {
     const struct cli_command *command; /* NULL: help about the program, or about a group when one is named */
     const char *group;
-    struct cli_common common; /* with help set, nothing else was checked */
+    struct cli_common common; /* help was requested: nothing else was checked */
     void *options;
     struct cli_rest rest;
     const char **operands; /* the memory of rest.operands */
@@ -146,34 +146,33 @@ const char *cli_verb_of(const struct cli_command *command, const char *group);
 /* home.c: the state directory, $SALLYPORT_HOME or its fallbacks. Nothing is created. */
 int cli_home(char ret_path[CLI_PATH_MAX], struct err *err);
 
-/* No gate and no command has recorded anything in this home yet. */
+/* Has no gate and no command recorded anything in this home yet? */
 bool cli_home_unused(const char *home);
 
-/* "cli:USER": every user who can write to the home may decide; the record has the system's name of the user.
- */
+/* "cli:USER": every user who can write to the home may decide; the record has the system's user name. */
 struct arena;
 struct audit_action;
 struct slice cli_home_user(struct arena *a);
-/* What a person did, in the audit log of the home: -1 when it is not there. */
+/* Records a person's action in the audit log of the home: -1 when that fails. */
 int cli_home_record(const struct audit_action *action, struct err *err);
 
 /* Where sallyport.yaml and policies are kept: sallyport in $XDG_CONFIG_HOME or ~/.config. */
 int cli_home_config_dir(char ret_path[CLI_PATH_MAX], struct err *err);
-/* Which settings a command means: those given, else ./sallyport.yaml, else that of the directory above. False
- * when none of the last two is there; the path is ./sallyport.yaml then. */
+/* The settings of a command: the given file, else ./sallyport.yaml, else that of the configuration
+ * directory. False when neither exists; the path is then ./sallyport.yaml. */
 /* For completions: names that exist now, one a line; nothing when they cannot be read. */
 void cli_grants_names(struct buf *out);
 void cli_approvals_ids(struct buf *out);
 bool cli_home_settings(const char *given, char ret_path[CLI_PATH_MAX]);
 
-/* Colour only where a person looks and did not object (NO_COLOR, TERM=dumb). */
+/* Colour only on a terminal and unless disabled (NO_COLOR, TERM=dumb). */
 bool cli_colour(int fd);
 /* Prints "sallyport: text" on stderr, in red on a terminal, and returns `status`. */
 int cli_fail(enum cli_exit status, const struct err *err);
-/* Writes everything to stdout; CLI_OK, or CLI_FAILED when stdout does not take it. */
+/* Writes everything to stdout; CLI_OK, or CLI_FAILED on a write error. */
 int cli_print(const struct buf *text);
 
-/* help.c, man.c, completion.c: the table's other outputs. */
+/* help.c, man.c, completion.c: other outputs of the table. */
 void cli_help_program(const struct cli_program *program, bool colour, struct buf *text);
 void cli_help_command(const struct cli_program *program, const struct cli_command *command, bool colour,
                       struct buf *text);

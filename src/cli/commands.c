@@ -1,6 +1,5 @@
 /* The table of subcommands. To add one: write src/cli/NAME.c as the top of command.h shows, name it in
- * meson.build, declare its row here and put it in the list. Help, man page and completions follow by
- * themselves. Only what works stands here. */
+ * meson.build, declare its row here and put it in the list. Help, man page and completions are generated. */
 #include "cli/command.h"
 
 extern const struct cli_command cli_wrap;

@@ -17,7 +17,7 @@ static const struct {
 } completion_shells[] = {
     {"bash", cli_completion_bash}, {"zsh", cli_completion_zsh}, {"fish", cli_completion_fish}};
 
-/* What the scripts query when a key is pressed. Errors are not shown there: no values then. */
+/* The scripts run this when a key is pressed. Errors are not shown: there are no values then. */
 enum { LIVE_NONE, LIVE_SERVERS, LIVE_GRANTS, LIVE_APPROVALS, LIVE_POLICIES };
 static const char *const live_names[] = {"none", "servers", "grants", "approvals", NULL};
 
@@ -100,7 +100,7 @@ static void completion_options(const struct cli_command *command, struct buf *te
         visit(o, text);
 }
 
-/* The first word of every row, each once: rows of a group stand together in the table. */
+/* The first word of every row, once: rows of a group are adjacent in the table. */
 static void completion_first_words(const struct cli_program *program, struct buf *text) {
     struct slice last = SLICE("");
     for (const struct cli_command *const *c = program->commands; *c; c++) {
@@ -139,7 +139,7 @@ static int completion_live_operands(const struct cli_command *command) {
     return slice_eq(operands, SLICE("ID")) ? LIVE_APPROVALS : LIVE_NONE;
 }
 
-/* What may stand behind the option, separated by spaces. */
+/* The possible values of the option, separated by spaces. */
 static void completion_values(const struct cli_option *option, struct buf *text) {
     for (size_t i = 0; option->choices && option->choices[i]; i++)
         buf_printf(text, "%s%s", i ? " " : "", option->choices[i]);

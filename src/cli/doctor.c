@@ -1,5 +1,5 @@
-/* sallyport doctor: can a gate be started here, is everything that it needs in order, and how to get what is
- * missing. Everything is found out by doing it, as the gate itself does when it starts. */
+/* sallyport doctor: checks whether a gate can start here and whether everything that it needs is in order,
+ * and prints how to fix problems. Each check does what the gate itself does at start. */
 #include "cli/doctor.h"
 
 #include "base/glyph.h"
@@ -63,7 +63,7 @@ static const char *const tiers[] = {
     "like /root: install it beneath /usr or /usr/local, let others enter (chmod o+x), or make tier 1 "       \
     "possible"
 
-/* The usual reasons, told by the words of the step that failed. */
+/* Common causes, recognised by the text of the failed step. */
 static const char *advice_for(const char *why) {
     static const struct {
         const char *word;
@@ -116,7 +116,7 @@ struct doctor_finding *cli_doctor_note(struct doctor_findings *all, enum doctor_
 static void check_sandbox(struct doctor_findings *all, const struct sandbox *s, int64_t min_tier, bool code) {
     const int tier = sandbox_tier(s);
     const char *why = sandbox_tier_why(s), *lacks;
-    const enum doctor_level bad = code ? DOCTOR_BAD : DOCTOR_ODD; /* where no code runs, nothing is amiss */
+    const enum doctor_level bad = code ? DOCTOR_BAD : DOCTOR_ODD; /* if no code runs here, nothing is wrong */
     const bool enough = tier >= 1 && tier <= min_tier;
     const enum doctor_level level = !enough ? bad : tier > 1 ? DOCTOR_ODD : DOCTOR_GOOD;
     struct doctor_finding *f =
@@ -152,7 +152,7 @@ static void check_sandbox(struct doctor_findings *all, const struct sandbox *s, 
     }
 }
 
-/* ---- what is shown ---- */
+/* ---- output ---- */
 
 static void print_plain(struct doctor_findings *all, struct buf *out) {
     static const char *const words[] = {"ok", "!", "BAD"};
@@ -238,7 +238,7 @@ static void on_late(struct io_timer *timer) {
     io_loop_stop(&container_of(timer, struct doctor, timer)->loop);
 }
 
-/* Tries the sandbox, and shows all there is to say. */
+/* Tests the sandbox, and prints all findings. */
 static int check_and_print(struct doctor *d, struct spawn *spawn, struct doctor_findings *all,
                            const struct doctor_options *opt, const struct settings *settings) {
     struct err err = {""};
@@ -266,7 +266,7 @@ static int doctor_run(const void *options, const struct cli_rest *rest) {
     const struct doctor_options *opt = options;
     struct doctor d = {0};
     struct err err = {""};
-    /* Before servers are asked, which takes a spawner of its own: each gives up exec for this process. */
+    /* Before servers are queried, which needs a spawner of its own: each gives up exec for this process. */
     struct spawn *spawn = spawn_start(&err);
     if (!spawn)
         return cli_fail(CLI_FAILED, &err);

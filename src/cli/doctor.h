@@ -1,4 +1,4 @@
-/* What the files of `doctor` share: a list of findings, each with what is to be done about it. */
+/* Shared by the files of `doctor`: a list of findings, each with a fix. */
 #pragma once
 
 #include "base/arena.h"
@@ -7,17 +7,17 @@
 
 enum doctor_level {
     DOCTOR_GOOD,
-    DOCTOR_ODD, /* works, with something missing or careless */
-    DOCTOR_BAD, /* the gate does not start, or not all of it works, or other users have access */
+    DOCTOR_ODD, /* works, but something is missing or insecure */
+    DOCTOR_BAD, /* the gate does not start, or works only partly, or other users have access */
 };
 
 struct doctor_finding {
     struct doctor_finding *next;
     enum doctor_level level;
-    const char *check; /* what was looked at: state, settings, policy, port, server ... */
+    const char *check; /* what was checked: state, settings, policy, port, server ... */
     struct slice subject;
     struct slice text;
-    struct slice fix; /* empty when there is nothing to be done */
+    struct slice fix; /* empty when there is nothing to fix */
 };
 
 struct doctor_options {
@@ -35,15 +35,15 @@ struct doctor_findings {
     size_t counts[DOCTOR_BAD + 1];
 };
 
-/* Another one; the caller may write its fix. */
+/* Adds a finding; the caller may set its fix. */
 struct doctor_finding *cli_doctor_note(struct doctor_findings *all, enum doctor_level level,
                                        const char *check, const char *subject, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* doctor_setup.c: the state directory, settings, policies, port and grants. The settings are the defaults
- * where there are none, and NULL where there is a mistake in them. */
+/* doctor_setup.c: the state directory, settings, policies, port and grants. Without a settings file the
+ * defaults; NULL when the file has an error. */
 void cli_doctor_setup(struct doctor_findings *all, const struct doctor_options *opt,
                       struct settings **ret_settings);
-/* doctor_servers.c: is there a program, does it answer? Starts them unless told not to. */
+/* doctor_servers.c: does the program exist, does it answer? Starts servers unless disabled. */
 void cli_doctor_servers(struct doctor_findings *all, const struct doctor_options *opt,
                         const struct settings *settings);

@@ -1,4 +1,4 @@
-/* doctor: the servers of the settings. Each is started and asked for its tools as `scan` does it. */
+/* doctor: the servers of the settings. Each is started and queried for its tools, as `scan` does. */
 #include "base/glyph.h"
 #include "base/mem.h"
 #include "cli/ask.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the usual starters of servers come from. */
+/* Packages of the common launchers of servers. */
 static const struct {
     const char *command;
     const char *fix;
@@ -39,7 +39,7 @@ static const char *path_of(const struct settings_server *s) {
     return getenv("PATH");
 }
 
-/* Something that starting it could not tell as well; false when there is nothing. */
+/* A problem that starting it would report less clearly; false when there is none. */
 static bool note_before(struct doctor_findings *all, const struct cli_mcpserver *s) {
     struct doctor_finding *f = NULL;
     const char *command = s->url ? NULL : s->from->argv.items[0];

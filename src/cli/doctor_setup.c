@@ -1,4 +1,4 @@
-/* doctor: what lies on disk, who may reach it, and whether a gate can be started from it. */
+/* doctor: the files on disk, their permissions, and whether a gate can start from them. */
 #include "cli/doctor.h"
 
 #include "audit/chain.h"
@@ -26,7 +26,7 @@
 
 /* ---- permissions ---- */
 
-/* As a shell takes it. */
+/* Quoted for a shell. */
 static struct slice quoted(struct doctor_findings *all, const char *path) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+@,:=";
     if (strspn(path, plain) == strlen(path))
@@ -40,7 +40,7 @@ static struct slice quoted(struct doctor_findings *all, const char *path) {
     return arena_dup(&all->arena, buf_slice(&text));
 }
 
-/* Ours, and closed to others as far as `closed` says. False when something was noted. */
+/* Owned by this user, and closed to others as `closed` requires. False when a finding was added. */
 static bool check_mode(struct doctor_findings *all, const char *check, const char *path,
                        const struct stat *st, mode_t closed) {
     struct doctor_finding *f;
@@ -72,7 +72,7 @@ static bool is_key(const char *name) {
     return slice_ends(n, SLICE(".key")) || slice_ends(n, SLICE(".sqlite")) || slice_ends(n, SLICE(".live"));
 }
 
-/* What lies in the state directory itself; what is below is behind it. */
+/* The entries of the state directory itself; it protects everything below. */
 static void check_state_files(struct doctor_findings *all, const char *home) {
     size_t seen = 0, bad = 0, keys = 0;
     DIR *dir = opendir(home);
@@ -93,7 +93,7 @@ static void check_state_files(struct doctor_findings *all, const char *home) {
         cli_doctor_note(all, DOCTOR_GOOD, "keys", home, "%zu keys and stores, for you alone", keys);
 }
 
-/* The nearest directory above that is there: can the missing ones be made in it? */
+/* The nearest existing parent directory: can the missing ones be created in it? */
 static void check_makeable(struct doctor_findings *all, const char *home) {
     char above[CLI_PATH_MAX];
     snprintf(above, sizeof(above), "%s", home);
@@ -212,7 +212,7 @@ static void check_settings_files(struct doctor_findings *all, const struct setti
                         "%zu servers", s->server_count);
 }
 
-/* The settings, or the defaults where there are none; NULL when there is a mistake in them. */
+/* The settings, or the defaults when there is no file; NULL when the file has an error. */
 static struct settings *load_settings(struct doctor_findings *all, const struct doctor_options *opt) {
     char path[CLI_PATH_MAX];
     struct err err = {0};
@@ -223,7 +223,7 @@ static struct settings *load_settings(struct doctor_findings *all, const struct 
     if (!own && !opt->client_files.count) {
         f = cli_doctor_note(all, DOCTOR_ODD, "settings", path, "there are none; checked with the defaults");
         f->fix = SLICE("sallyport init proposes them from the servers that your agents use");
-        /* Who has no settings may still want `sallyport code`. */
+        /* A user without settings may still use `sallyport code`. */
         settings_load_text(path, SLICE("version: \"1\"\ncode: {enabled: true}\n"), false, &s, &err);
         return s;
     }
@@ -312,7 +312,7 @@ static const char *port_fix(const char *why) {
     return "write an address of this machine in `listen`, such as 127.0.0.1:8640";
 }
 
-/* Opened as the gate would open it, and closed at once. */
+/* Opened as the gate would open it, then closed. */
 static void check_port(struct doctor_findings *all, const struct settings *s, const char *home) {
     const bool six = strchr(s->bind, ':') != NULL;
     const struct slice at =
@@ -361,7 +361,7 @@ static void note_lost(void *ctx, const char *name, const char *meaning) {
     f->fix = SLICE("sallyport restore DIR brings a backup back; starting a gate makes a new one");
 }
 
-/* ---- who may come ---- */
+/* ---- who can authenticate ---- */
 
 static void check_grants(struct doctor_findings *all, const struct settings *s, const char *home) {
     struct state_grants *grants = NULL;

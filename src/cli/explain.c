@@ -91,7 +91,7 @@ static void put_tree(struct buf *out, const struct explain_options *opt, const s
         put_line(out, &trace->lines[i]);
 }
 
-/* A server's definition shows more than a name; but without one a rule about classes should still match. */
+/* A server's definition is more precise than a name; but rules about classes should match without one. */
 static enum policy_class class_by_name(const struct explain_options *opt, struct arena *a) {
     cleanup_buf struct buf list;
     cleanup_tape struct tape t;

@@ -1,4 +1,4 @@
-/* sallyport export: what to paste into a client's file. */
+/* sallyport export: prints the text for a client's file. */
 #include "base/mem.h"
 #include "cli/clients.h"
 #include "cli/gates.h"

@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PAGE_MS 1000 /* between two looks; written when something differs */
+#define PAGE_MS 1000 /* between two checks; written when something has changed */
 #define PAGE_BYTES_MAX (4u << 20)
 #define PAGES_MAX 1024
 #define PAGE_PIDS_MAX 64 /* of one server; with a process a session there can be many */
@@ -34,7 +34,7 @@ const char *cli_gate_url(const struct settings *s, struct arena *a) {
                              : arena_printf(a, "%s://%s:%u/mcp", scheme, host, s->port).ptr;
 }
 
-/* A process of that number that is one of ours. */
+/* Is that pid one of our processes? */
 static bool runs(uint64_t pid) {
     char path[64], name[32] = "";
     snprintf(path, sizeof(path), "/proc/%llu/comm", (unsigned long long)pid);
@@ -47,7 +47,7 @@ static int by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The gates that have one, oldest first, running or not. */
+/* The gates with a page, oldest first, running or not. */
 static size_t list_pages(const char *home, uint64_t pids[PAGES_MAX]) {
     char path[CLI_PATH_MAX + 64];
     size_t count = 0;
@@ -85,7 +85,7 @@ void cli_gates_each(const char *home, void (*each)(void *ctx, const struct tape 
     }
 }
 
-/* What gates left that had no time to. */
+/* Removes pages of gates that were killed. */
 static void sweep_pages(const char *home) {
     uint64_t pids[PAGES_MAX];
     const size_t count = list_pages(home, pids);
@@ -222,7 +222,8 @@ static void on_page(struct io_work *work) {
     free(w);
 }
 
-/* The first one at once: a gate that answers is a gate that `status` shows. Later ones beside the loop. */
+/* The first page is written immediately: `status` then shows every gate that answers. Later pages are
+ * written on the worker thread. */
 static void post_page(struct cli_gate_page *p, struct slice text) {
     struct page_work *w = mem_zalloc(sizeof(*w));
     w->work = (struct io_work){.run = run_page, .done = on_page};
@@ -264,7 +265,7 @@ void cli_gate_page_open(struct cli_gate_page *p, struct core *core, const char *
              port);
     p->listen = mem_dup(text, strlen(text));
     buf_init(&p->text, PAGE_BYTES_MAX);
-    /* Not before the loop runs: the servers are there then. */
+    /* Not before the loop runs: the servers exist by then. */
     io_timer_soon(core->up.loop, &p->timer, update_page);
 }
 

@@ -1,5 +1,5 @@
-/* Gates that run in this home, and what stands behind them. Each keeps a page about itself in HOME/gates, so
- * that `status` needs neither a grant nor the network to show it; only the home's owner can read it.
+/* The running gates of this home and their servers. Each writes a page about itself to HOME/gates, so that
+ * `status` needs neither a grant nor the network; only the home's owner can read it.
  *
  *   {"pid","version","started_at","listen","sessions","policies":[HASH],"servers":[{"name","transport","state","tools","links",
  *    "pids","restarts","fault"?}]} */
@@ -22,8 +22,8 @@ struct cli_gate_page {
     uint64_t started_ms;
 };
 
-/* Begins to keep the page, and ends with removing it. Never fails: a page that cannot be written is not
- * there. */
+/* Starts to write the page; the end removes it. Never fails: without a page, `status` does not show the
+ * gate. */
 void cli_gate_page_open(struct cli_gate_page *p, struct core *core, const char *home, const char *bind,
                         uint16_t port);
 void cli_gate_page_close(struct cli_gate_page *p);

@@ -1,5 +1,5 @@
-/* Grants: the tokens with which agents and people come to the gate. Every change is in force in every running
- * gate of this home when the command returns. */
+/* Grants: the tokens with which agents and people authenticate. Every change applies to every running gate
+ * of this home when the command returns. */
 #include "state/grants.h"
 
 #include "audit/audit.h"
@@ -77,7 +77,7 @@ static int open_grants(bool look_only, struct state_grants **ret_grants, struct 
     return cli_home(home, err) < 0 ? -1 : state_grants_open(home, look_only, ret_grants, err);
 }
 
-/* A change that is not on record is said so; it has been made nevertheless. */
+/* Reports a change that could not be recorded; the change is in force. */
 static void record(const char *event, const char *name) {
     char home[CLI_PATH_MAX];
     struct err err = {0};
@@ -174,7 +174,8 @@ static int read_roles(const struct cli_list *list, uint32_t *ret_roles, struct e
     return 0;
 }
 
-/* A gate may run elsewhere: it needs the whole path, and a policy that does not load would only deny. */
+/* A gate may run in another directory: it needs the absolute path. A policy that does not load would only
+ * deny. */
 static int read_policy(const char *path, char ret_real[PATH_MAX], struct err *err) {
     ret_real[0] = '\0';
     if (!path)

@@ -1,5 +1,5 @@
-/* The kill switch: stop-all, stop, stop-grant, resume. What is stopped holds at every gate of the home, at
- * once. */
+/* The kill switch: stop-all, stop, stop-grant, resume. A stop applies to every gate of the home
+ * immediately. */
 #include "state/stops.h"
 
 #include "audit/audit.h"
@@ -28,7 +28,7 @@ static const struct cli_option resume_rows[] = {
 static void stops_cleanup(struct state_stops **s) { state_stops_close(*s); }
 #define cleanup_stops __attribute__((cleanup(stops_cleanup)))
 
-/* What is not on record is said so; it holds nevertheless. */
+/* Reports a stop that could not be recorded; the stop is in force. */
 static void record(const char *event, const struct state_stop *stop, struct slice who) {
     struct err err = {0};
     cleanup_arena struct arena a;

@@ -1,5 +1,5 @@
-/* What a new program checks before it takes over from a running gate (supervisor.h): that it can read the
- * policies and the stores as they are now. Settings and the format of the home are checked by then. */
+/* The checks of a new program before it takes over from a running gate (supervisor.h): can it read the
+ * current policies and stores? Settings and the format of the home were checked before. */
 #include "cli/handover.h"
 
 #include "cli/policy_file.h"
@@ -29,7 +29,7 @@ static int check_policies(const struct gate_config *config, const struct setting
     return 0;
 }
 
-/* A store on the network is not asked: it may be down for a moment, and a gate waits for it. */
+/* A network store is not checked: it may be down for a moment, and a gate waits for it. */
 static int check_stores(const struct gate_config *config, struct err *err) {
     struct state_grants *grants = NULL;
     struct state_store *counters = NULL;

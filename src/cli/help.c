@@ -50,7 +50,7 @@ const struct cli_command cli_help = {
     .run = help_run,
 };
 
-/* ---- pieces ---- */
+/* ---- parts ---- */
 
 static void help_heading(const char *heading, bool colour, struct buf *text) {
     buf_printf(text, "%s%s%s\n", colour ? "\033[1m" : "", heading, colour ? "\033[0m" : "");

@@ -34,7 +34,7 @@ int cli_home(char ret_path[CLI_PATH_MAX], struct err *err) {
         const char *value = getenv(home_places[i].variable);
         if (!value || !*value)
             continue;
-        /* A relative path would mean another place in every directory: counters could be dodged by cd. */
+        /* A relative path would be another place in every directory: counters could be bypassed by cd. */
         if (*value != '/')
             return err_set(err, "%s is `%s`: it must be an absolute path", home_places[i].variable, value);
         if (snprintf(ret_path, CLI_PATH_MAX, "%s%s", value, home_places[i].below) >= CLI_PATH_MAX)

@@ -47,7 +47,7 @@ struct import {
     size_t count;
 };
 
-/* A policy is named from where its client's file is. */
+/* The policy's path is relative to its client's file. */
 static const char *policy_path(struct import *im, const struct cli_client_file *f, const char *policy) {
     char real[PATH_MAX];
     if (!policy || policy[0] == '/')
@@ -71,7 +71,7 @@ static bool same_before(struct import *im, const char *name, struct slice json, 
     return false;
 }
 
-/* Names as the gate can use them. */
+/* Names in the form that the gate accepts. */
 static const char *fit_name(struct import *im, const char *title) {
     char *name = arena_alloc(&im->arena, strlen(title) + 1);
     memcpy(name, title, strlen(title) + 1);

@@ -1,4 +1,4 @@
-/* sallyport init: finds the servers that clients start and puts the gate in front of them. */
+/* sallyport init: finds the servers of clients and puts the gate in front of them. */
 #include "cli/init.h"
 
 #include "base/mem.h"
@@ -49,13 +49,13 @@ static const struct cli_option init_rows[] = {
     {0},
 };
 
-/* ---- asking people ---- */
+/* ---- prompts ---- */
 
 static bool on_terminal(const struct init_options *opt) {
     return !opt->json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 }
 
-/* The whole line is taken: what is left of it would answer the next question. */
+/* Reads the complete line: the rest of it would answer the next question. */
 static int ask(const char *question, const char *choices) {
     fprintf(stderr, "%s [%s] ", question, choices);
     int first = 0, c;
@@ -146,7 +146,7 @@ static size_t count_chosen(const struct init *in) {
     return count;
 }
 
-/* What could not be read is listed again at the end of the output. */
+/* Files that could not be read are listed again at the end of the output. */
 static size_t show_bad(const struct init *in, struct buf *out) {
     size_t count = 0;
     for (size_t i = 0; i < in->file_count; i++) {
@@ -169,7 +169,7 @@ static void show_next(const struct init *in, struct buf *out) {
                 "`sallyport init --undo` puts everything back.\n");
 }
 
-/* Details are shown as often as somebody asks for them. */
+/* Details are shown whenever the user asks for them. */
 static bool may_write(const struct init *in, struct buf *out, struct err *err) {
     int answer;
     while ((answer = ask("Write these changes? (d: show them line by line)", "y/N/d")) == 'd' ||
@@ -215,7 +215,7 @@ static int run_text(struct init *in, struct buf *out, struct err *err) {
     return show(out);
 }
 
-/* Programs show it themselves before they ask for --yes. */
+/* Programs show the changes themselves before they use --yes. */
 static int run_json(struct init *in, struct buf *out, struct err *err) {
     const bool apply = in->opt->yes && !in->opt->dry_run && count_chosen(in);
     if (cli_init_json(in, apply, out, err) < 0)

@@ -3,7 +3,7 @@
  *   find ──▶ targets ──▶ ask or look up ──▶ policies, sallyport.yaml, edits of clients' files
  *                                             └──▶ shown ──▶ consent ──▶ journal ──▶ written
  *
- * Everything is made twice from the same rules: with stars for secrets to be shown, and as it is written. */
+ * Every text is made twice by the same code: with asterisks for secrets to be shown, and as it is written. */
 #pragma once
 
 #include "cli/clients.h"
@@ -26,18 +26,18 @@ struct init_target {
     const char *name;
     const char *title;         /* as the first client calls it */
     struct slice json, shown;  /* as mcpServers has it; the same with stars */
-    struct settings *settings; /* of it alone; NULL: it needs what this environment does not have */
+    struct settings *settings; /* its own settings; NULL: it needs what this environment does not have */
     struct err why;            /* then */
-    const char *why_not;       /* the same, with what to do */
+    const char *why_not;       /* the same, with a fix */
     struct cli_asked *asked;   /* NULL: the servers could not be asked */
     const struct risk_survey *survey;
     bool from_catalogue;
     const char *policy; /* path */
-    bool has_policy;    /* it is there */
+    bool has_policy;    /* it exists */
     bool in_settings;   /* sallyport.yaml has it */
 };
 
-/* A server in a client's file and what becomes of it. */
+/* A server in a client's file and its new place. */
 struct init_found {
     struct init_target *target; /* NULL: left alone */
     const char *skip;           /* and why */
@@ -73,9 +73,9 @@ int cli_init_find(struct init *in, struct err *err);
 /* Tools by asking, or from the catalogue; then the policies' paths. */
 int cli_init_judge(struct init *in, bool start, struct err *err);
 
-/* init_make.c: texts as they are to be written, or shown. */
+/* init_make.c: texts to be written, or shown. */
 bool cli_init_settings(const struct init *in, bool shown, struct splice *s, struct err *err);
-/* Is there a policy to be written for it: some client uses it, and it has none yet. */
+/* Must a policy be written for it? Some client uses it, and it has none yet. */
 bool cli_init_writes(const struct init *in, const struct init_target *t);
 void cli_init_policy(const struct init *in, const struct init_target *t, struct buf *out);
 int cli_init_edit(const struct init *in, const struct init_file *f, bool shown, const char *token,
@@ -85,10 +85,10 @@ bool cli_init_new_settings(const struct init *in); /* is there anything to add t
 extern const char cli_init_through_text[];
 
 /* init_show.c */
-/* What would be started, or asked over the network, to learn about its tools. */
+/* The servers that would be started, or queried over the network, to learn about their tools. */
 void cli_init_show_starts(const struct init *in, struct buf *out);
 void cli_init_show_found(const struct init *in, struct buf *out);
-/* Every change as a difference; which files change; who has to sign in. */
+/* Every change as a diff; which files change; which servers need a login. */
 int cli_init_show_changes(const struct init *in, struct buf *out, struct err *err);
 int cli_init_show_summary(const struct init *in, struct buf *out, struct err *err);
 void cli_init_show_logins(const struct init *in, struct buf *out);
@@ -96,8 +96,8 @@ int cli_init_json(const struct init *in, bool applied, struct buf *out, struct e
 
 /* init_write.c: with a journal in the home, so that it can be undone. */
 int cli_init_write(struct init *in, struct err *err);
-/* init_entries.c: the file as it is now, with the servers that init changed as they were before; false when
- * that cannot be had. What was put back, or kept because somebody changed it, is told in `out`. */
+/* init_entries.c: the current file with init's changes reverted; false when that is impossible. `out` gets
+ * the entries that were reverted, or kept because they were edited. */
 bool cli_init_undo_entries(const char *path, struct slice before, struct slice after, struct buf *out,
                            struct buf *ret_text);
 /* CLI_OK, CLI_NO when a file has changed since. */

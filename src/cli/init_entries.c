@@ -34,7 +34,7 @@ static const struct cli_client_server *server_like(const struct cli_client_file 
 
 static bool is_toml(const struct cli_client_file *f) { return f->client->remote == CLI_REMOTE_TOML; }
 
-/* The member with its key; in TOML the lines of its tables, which must stand together. */
+/* The member with its key; in TOML the lines of its tables, which must be adjacent. */
 static bool entry_span(const struct cli_client_file *f, const struct cli_client_server *s, uint32_t *ret_from,
                        uint32_t *ret_to) {
     if (!is_toml(f)) {
@@ -162,7 +162,7 @@ static bool unfold(const struct undo *u, const struct cli_client_server *wrote) 
                            : jsonc_drop_members(&u->now->json, u->s, is->obj, &is->key, 1);
 }
 
-/* False when an entry of init is gone or was edited: then the file has to go back as a whole. */
+/* False when an entry of init is missing or was edited: then only the complete file can be restored. */
 static bool undo_servers(const struct undo *u) {
     for (size_t i = 0; i < u->before->count; i++) {
         const struct cli_client_server *was = &u->before->servers[i], *wrote = server_like(u->after, was);
@@ -181,7 +181,7 @@ static bool undo_servers(const struct undo *u) {
     return true;
 }
 
-/* Whole lines: what init wrote stands in one place, and still does. */
+/* Complete lines: init wrote them in one place, and they are still there. */
 static bool undo_lines(const char *path, struct slice before, struct slice after, struct buf *out,
                        struct buf *ret_text) {
     size_t head = 0, tail = 0, line = 0;

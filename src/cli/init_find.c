@@ -1,4 +1,4 @@
-/* init: which servers there are, what the gate will call them, and what their tools can do. */
+/* init: the servers, their names at the gate, and the risk of their tools. */
 #include "base/mem.h"
 #include "cli/gates.h"
 #include "cli/init.h"
@@ -12,7 +12,7 @@
 
 #define INIT_TEXT_MAX (16u << 20)
 
-/* ---- what the gate knows already ---- */
+/* ---- existing settings ---- */
 
 static int read_own(struct init *in, struct err *err) {
     bool missing = false;
@@ -25,7 +25,7 @@ static int read_own(struct init *in, struct err *err) {
     return 0;
 }
 
-/* The gate's address: of the settings that are there, or of those that will be. */
+/* The gate's address: of the existing settings, or of the new ones. */
 static int read_url(struct init *in, struct err *err) {
     if (in->own) {
         in->listen = in->own->listen;
@@ -75,7 +75,7 @@ static const char *free_name(struct init *in, const char *wanted, const struct c
     return name;
 }
 
-/* A server of the settings that is started the same way. */
+/* A server of the settings with the same command. */
 static const struct settings_server *known_server(const struct init *in, const struct settings *settings) {
     for (size_t i = 0; in->own && settings && i < in->own->server_count; i++)
         if (settings_same_program(&in->own->servers[i], &settings->servers[0]))
@@ -83,7 +83,7 @@ static const struct settings_server *known_server(const struct init *in, const s
     return NULL;
 }
 
-/* What a person can do about a variable that is not set. */
+/* How to set a missing variable. */
 static const char *explain_variable(struct init *in, const char *why) {
     static const char mark[] = "the environment has no ";
     const char *name = strstr(why, mark);
@@ -104,7 +104,7 @@ static struct init_target *target_of(struct init *in, const struct cli_client *c
             return &in->targets[i];
     struct err err = {0}, ignored;
     struct settings *settings = settings_of(in, server->name, server->json, &err);
-    /* The name can be had even when the rest cannot. */
+    /* The name is known even when the rest is not. */
     struct settings *plain =
         settings ? NULL : settings_of(in, server->name, SLICE("{\"command\":\"-\"}"), &ignored);
     if (!settings && !plain)
@@ -136,7 +136,7 @@ static bool is_wanted(const struct init *in, const char *name) {
     return list->count == 0;
 }
 
-/* Written on Windows: no such program can be started here. */
+/* A Windows path: such a program cannot be started here. */
 static const char *windows_command(struct init *in, const struct settings *settings) {
     if (!settings || !settings->servers[0].argv.count)
         return NULL;
@@ -225,7 +225,7 @@ static bool find_package(const struct risk_supply *supply, struct risk_published
     return true;
 }
 
-/* A list of names stands for the tools; what is known of each comes behind the survey. */
+/* Stands for the tools with a list of names; the survey then adds what is known of each. */
 static bool list_from_catalogue(struct cli_asked *a) {
     struct risk_published known_server;
     struct err err;

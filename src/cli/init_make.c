@@ -1,4 +1,4 @@
-/* init: the texts, as they are written or as they are shown. */
+/* init: the texts that are written or shown. */
 #include "base/mem.h"
 #include "cli/init.h"
 #include "cli/yaml.h"
@@ -47,14 +47,13 @@ bool cli_init_new_settings(const struct init *in) {
     return false;
 }
 
-/* Policies beside the settings are named from there. */
+/* Paths of policies are relative to the settings. */
 static const char *policy_name(const struct init *in, const struct init_target *t) {
     size_t len = strlen(in->dir);
     return strncmp(t->policy, in->dir, len) == 0 && t->policy[len] == '/' ? t->policy + len + 1 : t->policy;
 }
 
-/* Where new servers go in the settings that are there: behind the line of `servers:`, indented as the first.
- */
+/* Where new servers are inserted in existing settings: after the line `servers:`, indented as the first. */
 static bool find_place(const struct init *in, struct arena *a, uint32_t *ret_at, struct slice *ret_indent,
                        struct err *err) {
     const struct tree *root, *servers;

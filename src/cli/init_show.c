@@ -1,4 +1,4 @@
-/* init: what was found and what would be changed, for people and for programs. */
+/* init: shows what was found and what would be changed, as text and as JSON. */
 #include "base/glyph.h"
 #include "base/mem.h"
 #include "cli/init.h"
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #define SHOW_TEXT_MAX (32u << 20)
-#define SHOW_LINE_MAX 400 /* longer lines are shown around the change */
+#define SHOW_LINE_MAX 400 /* longer lines are shortened around the change */
 #define SHOW_AROUND 24
 
 /* ---- what was found ---- */
@@ -96,7 +96,7 @@ void cli_init_show_starts(const struct init *in, struct buf *out) {
     }
 }
 
-/* ---- differences ---- */
+/* ---- diffs ---- */
 
 static void put_lines(struct slice text, const char *sign, struct buf *out) {
     while (text.len) {
@@ -106,7 +106,7 @@ static void put_lines(struct slice text, const char *sign, struct buf *out) {
     }
 }
 
-/* A line that holds a whole file is shown around what changes. */
+/* A line that contains a complete file is shortened around its change. */
 static void put_around(struct slice before, struct slice after, struct buf *out) {
     size_t head = 0, tail = 0;
     while (head < before.len && head < after.len && before.ptr[head] == after.ptr[head])
@@ -148,7 +148,7 @@ static size_t line_end(struct slice text, size_t at) {
     return end ? (size_t)(end - text.ptr) + 1 : text.len;
 }
 
-/* The edits as lines that go and lines that come; neighbours on one line go together. */
+/* The edits as removed and added lines; adjacent edits on one line are merged. */
 static void put_diff(const struct splice *s, struct buf *out) {
     for (uint32_t i = 0; i < s->count;) {
         size_t from = line_start(s->src, s->edits[i].start), to = line_end(s->src, s->edits[i].end),
@@ -168,7 +168,7 @@ static void put_diff(const struct splice *s, struct buf *out) {
             line += s->src.ptr[k] == '\n';
         struct slice before = slice_of(s->src.ptr + from, to - from);
         buf_printf(out, "@@ line %zu @@\n", line);
-        /* A file of one line holds more than servers: keys of the client itself, perhaps. */
+        /* A file of one line contains more than servers, perhaps keys of the client itself. */
         const bool whole = from == 0 && to == s->src.len;
         if (whole || has_long_line(before) || has_long_line(buf_slice(&now))) {
             put_around(before, buf_slice(&now), out);
@@ -278,7 +278,7 @@ static bool sends_credentials(const struct settings_server *s) {
     return s->secrets != NULL;
 }
 
-/* A client that signed in to a server keeps what it got to itself: the gate has to sign in, too. */
+/* A client keeps its logins to servers to itself: the gate needs its own login. */
 void cli_init_show_logins(const struct init *in, struct buf *out) {
     struct arena *a = (struct arena *)(uintptr_t)&in->arena;
     bool first = true;

@@ -1,11 +1,11 @@
-/* init: the changes on disk, and back.
+/* init: writes the changes, and undoes them.
  *
  *   HOME/init/N/journal.json   {"version":1,"files":[{"path","created"}],"dirs":[PATH],"grants":[NAME]}
  *   HOME/init/N/0.before       what stood there (absent when the file was new)
  *   HOME/init/N/0.after        what was written
  *
- * The journal is complete before the first file is touched, so whatever happens then can be undone. The
- * copies hold what the files hold, secrets too: nobody else may read them. */
+ * The journal is complete before the first file is changed, so an interrupted run can be undone. The copies
+ * contain the secrets of the files: only this user may read them. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/init.h"
@@ -38,7 +38,7 @@ struct journal {
     size_t count;
     const char *grants[CLI_LIST_MAX];
     size_t grant_count;
-    const char *dirs[CLI_LIST_MAX]; /* made for them, outer ones first */
+    const char *dirs[CLI_LIST_MAX]; /* created for them, parents first */
     size_t dir_count;
 };
 
@@ -81,7 +81,7 @@ static int make_dirs(const char *path, unsigned mode, struct err *err) {
     return 0;
 }
 
-/* Directories of a path that are not there yet. */
+/* Missing directories of a path. */
 static void note_dirs(struct journal *j, const char *path) {
     for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         const char *dir = arena_dup(&j->arena, slice_of(path, (size_t)(slash - path))).ptr;
@@ -113,7 +113,7 @@ static unsigned last_number(const char *home) {
     return last;
 }
 
-/* ---- what is to be written ---- */
+/* ---- the new contents ---- */
 
 static int fill_new(struct journal *j, const char *path, struct slice text, struct err *err) {
     struct entry *e = add_entry(j, path, true);
@@ -142,7 +142,7 @@ static int fill_settings(const struct init *in, struct journal *j, struct err *e
         return -1;
     buf_put_slice(&e->before, buf_slice(&in->own_text));
     splice_write(&s, &e->after);
-    /* The result must be readable before it is used. */
+    /* The result must be parseable before it is used. */
     struct settings *check = NULL;
     if (settings_load_text(in->yaml, buf_slice(&e->after), false, &check, err) < 0)
         return err_wrap(err, "the new settings");
@@ -163,7 +163,7 @@ static void each_server(const struct init *in, const struct cli_client *client, 
         }
 }
 
-/* A grant for this client, good for its servers. A name is never given out twice. */
+/* A grant for this client, for its servers only. A name is never used twice. */
 static int make_grant(const struct init *in, const struct cli_client *client, struct journal *j,
                       char ret_token[STATE_TOKEN_TEXT], struct err *err) {
     const char *names[CLI_LIST_MAX];
@@ -248,7 +248,7 @@ static int write_journal(struct journal *j, struct err *err) {
                            SECRET_MODE, err);
 }
 
-/* Is the file still what was read? Clients write theirs whenever they like. */
+/* Is the file still what was read? Clients may write theirs at any time. */
 static int check_unchanged(const struct entry *e, struct err *err) {
     cleanup_buf struct buf now;
     buf_init(&now, JOURNAL_TEXT_MAX);
@@ -342,7 +342,7 @@ static int read_journal(struct journal *j, struct err *err) {
 
 enum now { NOW_AFTER, NOW_BEFORE, NOW_GONE, NOW_OTHER };
 
-/* What stands where init wrote. */
+/* The current content. */
 static enum now compare_file(const struct entry *e) {
     cleanup_buf struct buf now;
     bool missing = false;
@@ -355,13 +355,13 @@ static enum now compare_file(const struct entry *e) {
     return !e->created && slice_eq(buf_slice(&now), buf_slice(&e->before)) ? NOW_BEFORE : NOW_OTHER;
 }
 
-/* No file is lost: what is replaced is kept beside the journals. */
+/* No content is lost: a replaced file is kept beside the journals. */
 static int keep_copy(const struct entry *e, const char *home, struct buf *out, struct err *err) {
     cleanup_buf struct buf now;
     char path[PATH_MAX];
     const char *slash = strrchr(e->path, '/');
     buf_init(&now, JOURNAL_TEXT_MAX);
-    /* Files of several clients have one name. */
+    /* Files of several clients may have one name. */
     for (uint64_t ms = clock_wall_ms(); ms; ms = access(path, F_OK) == 0 ? ms + 1 : 0)
         snprintf(path, sizeof(path), "%s/init/replaced-%llu-%s", home, (unsigned long long)ms,
                  slash ? slash + 1 : e->path);
@@ -460,7 +460,7 @@ enum cli_exit cli_init_undo(const struct init_options *opt, const char *home, st
     if (opt->dry_run)
         return CLI_OK;
     for (size_t i = j.dir_count; i-- > 0;)
-        rmdir(j.dirs[i]); /* stays when something else is in it */
+        rmdir(j.dirs[i]); /* stays when it is not empty */
     if (revoke_grants(&j, home, out, err) < 0)
         return CLI_FAILED;
     forget_journal(&j);

@@ -26,7 +26,7 @@ static void put(struct buf *out, char sign, struct slice line, bool colour) {
     buf_printf(out, "%s%c%.*s%s\n", on, sign, SLICE_FMT(line), on[0] ? "\033[0m" : "");
 }
 
-/* How long the longest common part of a[i..] and b[k..] is, for every i and k. */
+/* The length of the longest common subsequence of a[i..] and b[k..], for every i and k. */
 static uint32_t *common(const struct slice *a, size_t n, const struct slice *b, size_t m) {
     uint32_t *table = mem_zalloc((n + 1) * (m + 1) * sizeof(*table));
     for (size_t i = n; i-- > 0;) {
@@ -40,7 +40,7 @@ static uint32_t *common(const struct slice *a, size_t n, const struct slice *b, 
     return table;
 }
 
-/* The lines between what both begin and end with. */
+/* The lines between the common beginning and the common end. */
 static void put_middle(const struct slice *a, size_t n, const struct slice *b, size_t m, bool colour,
                        struct buf *out) {
     bool large = n * m > CLI_DIFF_CELLS_MAX;

@@ -55,7 +55,7 @@ struct login {
     struct io_loop loop;
     struct up_core core;
     struct up_oauth *oauth;
-    struct io_conn *in; /* for what is pasted */
+    struct io_conn *in; /* for pasted text */
     int status;
 };
 

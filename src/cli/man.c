@@ -2,7 +2,7 @@
 #include "cli/command.h"
 
 /* Roff reads a leading dot or quote as a request and a backslash as an escape; a bare hyphen becomes a
- * typographic one that nobody can paste into a shell. */
+ * typographic one, which cannot be pasted into a shell. */
 static void man_put(const char *prose, struct buf *text) {
     bool line_start = true;
     for (; *prose; prose++) {

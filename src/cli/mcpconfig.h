@@ -1,5 +1,5 @@
-/* The servers of a client's configuration (`mcpServers` or `servers`) or of sallyport.yaml, and where their
- * programs come from. */
+/* The servers of a client's configuration (`mcpServers` or `servers`) or of sallyport.yaml, and the origin
+ * of their programs. */
 #pragma once
 
 #include "base/buf.h"
@@ -30,9 +30,9 @@ static inline void cli_mcpconfig_cleanup(struct cli_mcpconfig *c) { cli_mcpconfi
 #define cleanup_mcpconfig __attribute__((cleanup(cli_mcpconfig_cleanup)))
 
 int cli_mcpconfig_read(struct cli_mcpconfig *c, const char *path, struct err *err);
-/* Another server, of settings that outlive c. There must be room for it in c->servers. */
+/* Adds a server of settings that outlive c. There must be room for it in c->servers. */
 void cli_mcpconfig_add(struct cli_mcpconfig *c, const struct settings_server *from);
-/* One line: where it comes from and what is wrong with that. */
+/* One line: the origin and its problems. */
 void cli_mcpserver_text(const struct cli_mcpserver *s, struct arena *a, struct buf *out);
-/* The same as members of an object that is open. */
+/* The same as members of the open object. */
 void cli_mcpserver_json(const struct cli_mcpserver *s, struct emit *e);

@@ -1,5 +1,5 @@
-/* allow, limit, approve-first, deny, hide: one tool on the board of its server's policy. The file is edited
- * in place with its comments, the difference is shown, and the version before is kept. */
+/* allow, limit, approve-first, deny, hide: moves one tool on the board of its server's policy. The file is
+ * edited in place with its comments, the diff is shown, and the previous version is kept. */
 #include "policy/board.h"
 
 #include "audit/audit.h"
@@ -74,7 +74,7 @@ static int find_policy(struct move *m, struct err *err) {
         if ((one || code) && !found)
             err_set(err, "server `%s` has no policy: name one with `policy:` in `%s`", m->server, path);
     }
-    if (found) { /* where a link leads: replacing the link itself would leave the file as it was */
+    if (found) { /* the target of a link: replacing the link itself would leave the file unchanged */
         cleanup_free char *real = realpath(found, NULL);
         m->path = arena_dup(&m->arena, slice_str(real ? real : found)).ptr;
     }
@@ -100,7 +100,7 @@ static int keep_version(const char *home, const struct move *m, struct slice not
     return rc;
 }
 
-/* What is not on record is said so; it holds nevertheless. */
+/* Reports a change that could not be recorded; the change is in force. */
 static void record(const char *home, const struct move *m, struct slice note) {
     struct err err = {0};
     struct audit *audit = NULL;

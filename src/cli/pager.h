@@ -3,6 +3,6 @@
 
 #include "base/buf.h"
 
-/* Prints as cli_print does; on a terminal that is too low for it, through a pager. NO_PAGER or PAGER=cat
- * turns that off. */
+/* Prints as cli_print does; through a pager if the text is longer than the terminal. NO_PAGER or PAGER=cat
+ * disables that. */
 int cli_page(const struct buf *text);

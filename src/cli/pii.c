@@ -44,7 +44,7 @@ static int read_stdin(struct buf *in, struct err *err) {
     }
 }
 
-/* "EMAIL,PHONE", "all", or "+URL" for one more than usual. */
+/* "EMAIL,PHONE", "all", or "+URL" for the defaults and one more. */
 static int parse_kinds(const char *text, uint64_t *ret_kinds, struct err *err) {
     struct slice rest = slice_str(text), word;
     uint64_t kinds = rest.len && rest.ptr[0] == '+' ? PII_DEFAULT : 0;
@@ -104,7 +104,7 @@ static void emit_spans(struct emit *e, struct scan_job *job, struct slice text) 
     emit_array_end(e);
 }
 
-/* One line of JSON with id and text; the caller puts the rest. */
+/* One line of JSON with id and text; the caller adds the rest. */
 typedef int line_fn(void *ctx, struct slice text, struct emit *e, struct err *err);
 
 static int each_line(struct slice in, line_fn *work, void *ctx, struct buf *out, struct err *err) {
@@ -187,7 +187,7 @@ static int scan_run(const void *options, const struct cli_rest *rest) {
 struct vault_file {
     char path[PII_PATH_MAX];
     uint8_t key[PII_KEY_BYTES];
-    int lock; /* of the directory; keeps two runs apart */
+    int lock; /* lock of the directory; separates two runs */
     struct filter_memory *memory;
 };
 
@@ -262,7 +262,7 @@ struct token_job {
     struct filter_rules rules;
     struct filter_report report;
     bool restore;
-    bool json; /* the text must be JSON; otherwise it is one when it reads as one */
+    bool json; /* the text must be JSON; otherwise it is treated as JSON if it parses */
 };
 
 static enum filter_result convert_json(struct token_job *job, const struct tape *t, struct buf *out) {

@@ -94,8 +94,8 @@ struct comparison {
     const struct risk_lock *lock;
     struct cli_toollist *list;
     struct buf *out;
-    struct emit *e; /* NULL: lines for people */
-    bool named;     /* several servers: say which */
+    struct emit *e; /* NULL: text */
+    bool named;     /* several servers: print their names */
     size_t differences;
 };
 
@@ -147,7 +147,7 @@ static int print_unlisted(const struct cli_asking *asking) {
     int status = CLI_OK;
     for (size_t i = 0; i < asking->count; i++)
         if (!asking->asked[i].listed)
-            status = CLI_FAILED; /* why has been said as it happened */
+            status = CLI_FAILED; /* the reason was already printed */
     return status;
 }
 
@@ -184,7 +184,7 @@ static int pin_diff_run(const void *options, const struct cli_rest *rest) {
 
 /* ---- accept ---- */
 
-/* The lock with one more server as it is now. */
+/* The lock with one more server in its current state. */
 static int accept_one(struct risk_lock **lock, struct cli_asked *asked, const struct slice *only,
                       struct buf *out, struct err *err) {
     struct risk_server_facts who;

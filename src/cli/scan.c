@@ -124,7 +124,7 @@ void cli_scan_survey(struct cli_asking *asking, const struct risk_lock *lock, st
     }
 }
 
-/* The worst of all: no, then failed, then fine. */
+/* The worst exit status of all: no, then failed, then ok. */
 static int status_of(const struct scan_options *opt, const struct cli_asking *asking,
                      const struct risk_survey *surveys) {
     int status = CLI_OK;

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PRUNE_SHOWN 3 /* tools named as the dearest */
+#define PRUNE_SHOWN 3 /* number of most expensive tools that are named */
 
 static const char *colour_of(enum risk_severity severity) {
     static const char *const colours[] = {"\x1b[32m", "\x1b[33m", "\x1b[35m", "\x1b[31m"};
@@ -80,7 +80,7 @@ static int by_tokens(const void *a, const void *b) {
     return (x < y) - (x > y);
 }
 
-/* What every conversation pays for, and which tools would save most when hidden. */
+/* The cost in every conversation, and the tools that would save most when hidden. */
 static void table_prune(const struct risk_survey *s, struct arena *a, struct buf *out) {
     buf_printf(out, "The definitions cost about %llu tokens in every conversation",
                (unsigned long long)s->tokens);

@@ -45,7 +45,7 @@ static void put_table(const struct scan_options *opt, struct cli_asked *a, const
         buf_put_char(out, '\n');
 }
 
-/* What all of them together amount to. */
+/* The totals. */
 static void put_total(const struct cli_asking *asking, const struct risk_survey *surveys, struct buf *out) {
     size_t servers = 0, tools = 0, changing = 0;
     unsigned long long tokens = 0;

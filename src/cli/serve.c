@@ -70,7 +70,7 @@ static int serve_run(const void *options, const struct cli_rest *rest) {
         return cli_fail(CLI_CONFIG, &err);
     const char *path = opt->config;
     char found[CLI_PATH_MAX];
-    /* Beside a client's file only what lies here counts, not what lies far away. */
+    /* Beside a client's file only the current directory counts. */
     if (!path && opt->client_files.count)
         path = access(DEFAULT_CONFIG, R_OK) == 0 ? DEFAULT_CONFIG : NULL;
     else if (!path && cli_home_settings(NULL, found))

@@ -1,4 +1,4 @@
-/* How the gate is doing, from its state directory: no gate needs to run. */
+/* The state of the gates, from the state directory: works without a running gate. */
 #include "cli/status.h"
 #include "audit/format.h"
 #include "audit/rings.h"

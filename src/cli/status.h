@@ -1,4 +1,4 @@
-/* What the files of `status` share. */
+/* Shared by the files of `status`. */
 #pragma once
 
 #include "cli/command.h"

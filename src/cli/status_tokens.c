@@ -1,5 +1,5 @@
-/* status --tokens: what definitions cost an agent, listed up front and with discovery. The estimate is that
- * of `scan`, the same in every build; docs/tokens.md has figures with a vendor's tokenizer. */
+/* status --tokens: the cost of definitions for an agent, listed up front and with discovery. The estimate
+ * is that of `scan`, the same in every build; docs/tokens.md has figures with a vendor's tokenizer. */
 #include "base/glyph.h"
 #include "base/mem.h"
 #include "cli/scan.h"

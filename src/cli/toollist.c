@@ -53,7 +53,7 @@ int cli_toollist_parse(struct cli_toollist *list, const char *name, struct err *
     return 0;
 }
 
-/* The file's name without directories and ending, to call a server by that names itself nowhere. */
+/* The file's name without directories and extension, for a server whose list names none. */
 static const char *stem(const char *path, struct arena *a) {
     const char *slash = strrchr(path, '/');
     struct slice name = slice_str(slash ? slash + 1 : path);

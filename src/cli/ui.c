@@ -1,4 +1,5 @@
-/* The console: a link that signs its opener in, and a console over the home where no gate listens on HTTP. */
+/* The console: prints a link that signs the user in, and serves a console over the home when no gate
+ * listens on HTTP. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/command.h"
@@ -65,7 +66,7 @@ static int make_link(const char *home, struct slice origin, struct buf *link, st
     return 0;
 }
 
-/* In a browser where there is a screen for it; the link is printed in any case. */
+/* Opens a browser if there is a display; the link is printed in any case. */
 static int show_link(const struct buf *link, bool print_only) {
     cleanup_buf struct buf text;
     buf_init(&text, CLI_PATH_MAX);
@@ -77,7 +78,7 @@ static int show_link(const struct buf *link, bool print_only) {
     cleanup_free char *url = mem_dup(link->ptr, link->len);
     char *const argv[] = {(char *)(uintptr_t) "xdg-open", url, NULL};
     pid_t pid;
-    posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ); /* without one the link is enough */
+    posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ); /* if that fails, the printed link is enough */
     return status;
 }
 

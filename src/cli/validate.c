@@ -86,8 +86,8 @@ static int put_json(const char *file, bool valid, const struct policy_problems *
     return cli_print(&out);
 }
 
-/* stderr has it all: place, message and advice on one line. stdout has the bare message for programs, unless
- * both are the same person's terminal. */
+/* stderr gets everything: place, message and advice on one line. stdout gets the bare message for
+ * programs, unless both are the same terminal. */
 static int put_text(const char *file, bool valid, const struct policy_problems *problems) {
     cleanup_buf struct buf line;
     const bool once = isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
@@ -116,7 +116,7 @@ static bool is_own_kind(const struct pii_rules *rules, struct slice name) {
     return false;
 }
 
-/* A rule about a kind that nothing finds would refuse every call, or none. */
+/* A rule about an unknown kind would refuse every call, or none. */
 static void check_kinds(const struct policy *p, const struct pii_rules *rules,
                         struct policy_problems *problems) {
     struct policy_problem place;
@@ -134,7 +134,7 @@ struct tool_lint {
     struct policy_problems *problems;
 };
 
-/* A schema that cannot be read is the scanner's to report. */
+/* `scan` reports schemas that cannot be read. */
 static void lint_schema(const struct tool_lint *l, struct slice server, struct slice name,
                         struct slice schema) {
     struct policy_schema *compiled = NULL;

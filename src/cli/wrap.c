@@ -221,7 +221,7 @@ static int read_secret(const char *path, struct buf *text, const char **ret_secr
     return 0;
 }
 
-/* Headers as they are sent: those of the command line, then those whose values are in the environment. */
+/* The headers to send: those of the command line, then those with values from the environment. */
 static int read_headers(const struct wrap_options *opt, struct arena *a, struct cli_list *ret_list,
                         struct err *err) {
     *ret_list = opt->headers;
@@ -301,7 +301,7 @@ static int wrap_run(const void *options, const struct cli_rest *rest) {
     struct cli_site site;
     cli_site_add(&site, &config);
     _Static_assert((int)CLI_FAILED == (int)GATE_STORE_FAILED, "what scripts rely on");
-    /* A gate that does not come up is a configuration error unless it says otherwise. */
+    /* A gate that does not start has a configuration error unless it reports another. */
     int status = CLI_CONFIG;
     if (gate_run(&config, &status, &err) < 0)
         return cli_fail((enum cli_exit)status, &err);

@@ -28,8 +28,8 @@ static void put_name(struct buf *out, const char *name) {
         emit_quote(out, text);
 }
 
-/* JSON with a space behind commas and colons, as people write it on one line. Strings are decoded and quoted
- * again: YAML does not know all of JSON's escapes. */
+/* JSON with a space after commas and colons, on one line. Strings are decoded and quoted again: YAML does
+ * not know all of JSON's escapes. */
 static void put_value(struct buf *out, const struct tape *t, uint32_t node, struct arena *a) {
     if (tape_is(t, node, TAPE_STRING)) {
         emit_quote(out, tape_text(t, node, a));
@@ -46,7 +46,7 @@ static void put_value(struct buf *out, const struct tape *t, uint32_t node, stru
             buf_put_str(out, key == node + 1 ? "" : ", ");
             emit_quote(out, tape_text(t, key, a));
             buf_put_str(out, ": ");
-            /* Variables and headers are texts, whatever they look like. */
+            /* Variables and headers are always texts. */
             emit_quote(out,
                        tape_is(t, key + 1, TAPE_STRING) ? tape_text(t, key + 1, a) : tape_raw(t, key + 1));
         }

@@ -27,7 +27,7 @@ struct era_task {
     uint32_t last;
     struct list questions;
     struct list waiting;  /* calls that wait for the answer to tasks/result */
-    struct msg *response; /* expiry while it is used; of a kept task, its lifetime */
+    struct msg *response; /* of tasks/result, while waiting calls read it; of a kept task, always */
     bool kept;
 };
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* name="quoted" or name=token, anywhere behind the scheme. */
+/* name="quoted" or name=token, anywhere after the scheme. */
 bool up_challenge_param(struct slice challenge, const char *name, struct buf *out) {
     struct slice scheme, rest = challenge;
     slice_cut(&rest, ' ', &scheme);
@@ -52,11 +52,11 @@ void up_scopes_take(char out[UP_SCOPE_MAX], struct slice scopes) {
         return;
     for (size_t i = 0; i < scopes.len; i++) {
         bool first = i == 0 || scopes.ptr[i - 1] == ' ';
-        /* One that starts with a dash would be an option. */
+        /* A scope that starts with a dash would be an option. */
         if (scopes.ptr[i] != ' ' && (!is_plain(scopes.ptr[i]) || (first && scopes.ptr[i] == '-')))
             return;
     }
-    if (scopes.len) /* memcpy wants a pointer even for nothing */
+    if (scopes.len) /* memcpy requires a valid pointer even for zero bytes */
         memcpy(out, scopes.ptr, scopes.len);
     out[scopes.len] = '\0';
 }
@@ -80,7 +80,7 @@ static void put_scopes(struct buf *out, struct slice scopes, struct slice but) {
     }
 }
 
-/* ---- what a server wants, and how it gets it ---- */
+/* ---- the server's request, and the command for it ---- */
 
 void up_challenge_note(struct up_server *s, const struct http_head *head) {
     struct up_challenge *c = &s->challenge;
@@ -96,7 +96,7 @@ void up_challenge_note(struct up_server *s, const struct http_head *head) {
     up_scopes_take(c->wanted, told ? buf_slice(&value) : (struct slice){0});
 }
 
-/* As one word of a shell. The URL is the operator's own; one with a quotation mark in it has to be put in by
+/* Quoted as one shell word. The URL comes from the operator; one with a quotation mark must be inserted by
  * hand. */
 static void put_url(struct buf *out, struct slice url) {
     bool plain = true;
@@ -116,7 +116,7 @@ void up_challenge_command(const struct up_server *s, char out[UP_COMMAND_MAX]) {
     buf_init(&text, UP_COMMAND_MAX - 1);
     buf_put_str(&text, "sallyport login --url ");
     put_url(&text, slice_str(s->url));
-    if (c->wanted[0]) { /* and what there was: a step up must not lose it */
+    if (c->wanted[0]) { /* plus the current scopes: a step-up must not lose them */
         put_scopes(&text, slice_str(c->granted), (struct slice){0});
         put_scopes(&text, slice_str(c->wanted), slice_str(c->granted));
     }

@@ -15,8 +15,8 @@ struct builtin {
     struct link base;
     void *peer;
     struct list queue;
-    struct buf text; /* of the message being handed over */
-    uv_idle_t later; /* runs while the queue is not empty, or the start is to be reported */
+    struct buf text; /* request of the current message */
+    uv_idle_t later; /* runs while the queue is not empty, or the start must be reported */
     bool reported_up;
     bool paused;
 };
@@ -38,7 +38,7 @@ static void builtin_deliver(struct builtin *b, struct builtin_msg *m) {
     free(m);
 }
 
-/* Only what is queued now: an answer may immediately lead to the next message. */
+/* Only messages that are queued now: an answer may immediately cause the next message. */
 static void on_later(uv_idle_t *idle) {
     struct builtin *b = idle->data;
     if (!b->reported_up) {

@@ -15,7 +15,7 @@ struct link_out;
 struct up_builtin_ops {
     /* A link to it was opened by that owner (see link_events). Returns what receives its messages. */
     void *(*open)(void *ctx, struct link *link, void *owner);
-    /* One complete message; the bytes are the receiver's for the time of the call only. */
+    /* One complete message; the bytes are valid only during the call. */
     void (*receive)(void *peer, struct slice bytes, const struct link_out *out);
     /* The link is closed: no up_builtin_send() after this. */
     void (*close)(void *peer);

@@ -19,14 +19,14 @@ struct child {
     struct io_conn *in;  /* we write */
     struct io_conn *out; /* we read */
     struct io_conn *errors;
-    size_t scanned; /* of the unconsumed output: searched for the end of line already */
+    size_t scanned; /* bytes of the unconsumed output that were already searched for a newline */
     bool in_busy;
-    bool finishing; /* its input has been ended, or will be as soon as it has started */
+    bool finishing; /* its input is closed, or will be as soon as it has started */
     bool termed;
     bool out_ended;
     bool exited;
-    bool is_oversized; /* ended for a message over the ceiling */
-    bool telling;      /* an event handler runs and may close it: it is freed afterwards */
+    bool is_oversized; /* ended because of a message over the ceiling */
+    bool telling;      /* an event handler runs and may close it: freed afterwards */
     int exit_status;
     int start_error;
     char start_text[128]; /* where no child was asked for: why */
@@ -50,7 +50,7 @@ static void child_free(struct child *c) {
     link_free_base(&c->base);
 }
 
-/* As shells have it: there, but not to be run; or not there. */
+/* The exit codes of shells: not executable, or not found. */
 static int start_status(int error) { return error == EACCES || error == ENOEXEC ? 126 : 127; }
 
 /* The child has ended and its output is read to the end. */
@@ -275,7 +275,7 @@ static void child_finish(struct link *l) {
     struct child *c = child_of(l);
     c->finishing = true;
     if (!c->in)
-        return; /* not started yet (on_started sees to it), or finished before */
+        return; /* not started yet (on_started handles it), or already finished */
     io_conn_finish(c->in);
     c->in = NULL;
     l->is_up = false;

@@ -21,7 +21,7 @@ struct up_era_probe {
     struct up_server *server;
     bool again;   /* server/discover has been repeated */
     bool looking; /* the GET is under way */
-    bool renewed; /* other secrets have been shown */
+    bool renewed; /* a retry with other credentials has been made */
     struct up_wait secrets;
     struct buf discover;
     int get_status;
@@ -29,7 +29,7 @@ struct up_era_probe {
 
 static const struct exchange_ops probe_ops;
 
-/* ---- what is known ---- */
+/* ---- cached knowledge ---- */
 
 bool up_era_fresh(const struct up_server *s, bool legacy) {
     const struct up_era *e = &s->era;
@@ -40,7 +40,7 @@ bool up_era_fresh(const struct up_server *s, bool legacy) {
     return !legacy || e->modern == UP_NO || e->legacy != UP_UNKNOWN;
 }
 
-/* A command is the same when its words and its directory are. */
+/* Two commands are the same when their arguments and their directory are. */
 static bool home_key(const struct up_server *s, unsigned char ret_key[STATE_ERA_KEY]) {
     char here[PATH_MAX] = "";
     const char *cwd = s->cwd ? s->cwd : getcwd(here, sizeof(here));
@@ -130,7 +130,7 @@ static enum up_answer judge_error(const struct tape *t, const struct rpc *rpc, b
     return *ret_again ? UP_YES : UP_NO;
 }
 
-/* Statuses about our credentials, the network or the moment: they reveal nothing about the protocol. */
+/* Statuses about credentials, the network or a temporary condition: they say nothing about the era. */
 static bool is_no_evidence(int status) {
     return status >= 500 || (status >= 300 && status < 400) || status == 401 || status == 403 ||
            status == 407 || status == 408 || status == 425 || status == 429;
@@ -148,7 +148,7 @@ enum up_answer up_era_judge(int status, const struct tape *t, const struct rpc *
     return versions && tape_is(t, versions, TAPE_ARRAY) && has_modern(t, versions) ? UP_YES : UP_NO;
 }
 
-/* ---- asking over HTTP ---- */
+/* ---- probing over HTTP ---- */
 
 static void send_discover(struct up_era_probe *p) {
     static const char body[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\",\"params\":{"
@@ -169,7 +169,7 @@ static void send_discover(struct up_era_probe *p) {
     arena_free(&a);
 }
 
-/* A server of sessions misses one; a server without them knows no GET. */
+/* A server with sessions reports a missing one; a server without sessions does not support GET. */
 static void send_get(struct up_era_probe *p) {
     struct up_server *s = p->server;
     struct buf *head = up_head_scratch(s);
@@ -260,7 +260,7 @@ static enum exchange_want probe_head(struct exchange *x, const struct http_head 
     struct up_era_probe *p = probe_of(x);
     if (p->looking) {
         p->get_status = h->status;
-        x->refusal = "not wanted"; /* and with it the stream that it may be */
+        x->refusal = "not wanted"; /* and with it the stream, if it is one */
         return EXCHANGE_REFUSE;
     }
     up_challenge_note(p->server, h);

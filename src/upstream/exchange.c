@@ -19,7 +19,7 @@ static void request_write(struct exchange *x, const struct exchange_request *r) 
         io_conn_put_splice(io, r->body, r->block);
 }
 
-/* A request that cannot be written yet: what is large stays where it is, the rest is copied together. */
+/* A request that cannot be written yet: large parts are referenced, the rest is copied together. */
 struct keep {
     struct exchange *x;
     struct block *source; /* of what is borrowed, or NULL */
@@ -89,7 +89,7 @@ static void on_ready(struct up_ticket *t) {
         io_conn_read(up_pool_io(t), false);
 }
 
-/* ---- endings ---- */
+/* ---- the end ---- */
 
 static void exchange_clear(struct exchange *x) {
     io_timer_stop(exchange_loop(x), &x->timer);
@@ -104,14 +104,14 @@ static void exchange_fail(struct exchange *x, const struct exchange_fault *fault
     x->ops->failed(x, fault);
 }
 
-/* A response that no rule of HTTP or of ours admits. */
+/* A response that violates HTTP or our limits. */
 static void exchange_refuse(struct exchange *x, const char *what) {
     char why[WHY_MAX];
     snprintf(why, sizeof(why), "server `%s`: unusable HTTP response: %s", x->ticket.server->name, what);
     exchange_fail(x, &(struct exchange_fault){.why = why});
 }
 
-/* The connection has done its part; what it brought may still be on its way to the owner. */
+/* The connection is no longer needed; its data may still be on the way to the owner. */
 static void exchange_let_go(struct exchange *x, bool clean) {
     io_timer_stop(exchange_loop(x), &x->timer);
     if (clean && x->keep_alive && x->ticket.conn)
@@ -171,7 +171,7 @@ static uint64_t keep_alive_ms(const struct http_head *h) {
         item = slice_trim(item);
         if (!slice_starts(item, SLICE("timeout=")) || !slice_to_u64(slice_from(item, 8), &seconds))
             continue;
-        /* A second early, so that its end does not cross our next request. */
+        /* One second early, so that the server's close does not cross our next request. */
         return seconds <= UP_IDLE_MS / 1000 ? (seconds ? seconds - 1 : 0) * 1000 : UP_IDLE_MS;
     } while (rest.len);
     return UP_IDLE_MS;
@@ -189,7 +189,7 @@ static bool head_take(struct exchange *x, const struct http_head *h) {
     http_chunked_init(&x->chunked);
     sse_reader_init(&x->sse);
     x->want = x->ops->head(x, h);
-    /* A stream may last; a body that is wanted whole shares the time of its head. */
+    /* A stream may last; a body that is read completely shares the time-out of its head. */
     if (x->want == EXCHANGE_EVENTS)
         io_timer_stop(exchange_loop(x), &x->timer);
     else if (x->want == EXCHANGE_SKIP)
@@ -205,7 +205,8 @@ static bool head_take(struct exchange *x, const struct http_head *h) {
     return false;
 }
 
-/* Goes over interim responses and takes the head. Bytes used; *ret_alive false when the exchange is over. */
+/* Skips interim responses and parses the head. Returns the bytes used; *ret_alive false when the exchange
+ * is over. */
 static size_t read_head(struct exchange *x, struct slice in, bool *ret_alive) {
     struct http_head h;
     const char *why;
@@ -230,7 +231,7 @@ static size_t read_head(struct exchange *x, struct slice in, bool *ret_alive) {
 
 /* ---- the body ---- */
 
-/* Room for `more` bytes behind what is there. Bytes that messages refer to stay where they are. */
+/* Room for `more` bytes after the current ones. Bytes that messages refer to stay at their address. */
 static void in_make_room(struct exchange *x, size_t more) {
     size_t pending = x->in_end - x->in_start;
     if (x->in && x->in->cap - x->in_end >= more)
@@ -250,7 +251,7 @@ static void in_make_room(struct exchange *x, size_t more) {
 
 enum body_step { BODY_MORE, BODY_COMPLETE, BODY_BAD };
 
-/* Takes body bytes off the front and puts them, decoded, to `to`. */
+/* Takes body bytes off the front and writes them, decoded, to `to`. */
 static enum body_step body_decode(struct exchange *x, const char *ptr, size_t len, char *to, size_t *ret_used,
                                   size_t *ret_made) {
     if (x->body == HTTP_BODY_CHUNKED) {
@@ -290,14 +291,14 @@ static bool give_events(struct exchange *x) {
     return true;
 }
 
-/* A body of known length, wanted whole: it is read in one piece where it arrives. */
+/* A body of known length: it is read in one piece where it arrives. */
 static size_t read_whole_in_place(struct exchange *x, struct block *b, char *ptr, size_t len) {
     if (len < x->left) {
         io_conn_want(up_pool_io(&x->ticket), (size_t)x->left);
         return 0;
     }
     size_t body = (size_t)x->left;
-    /* Before the owner is called, so that the connection is free for its next request. */
+    /* Before the owner is called, so that the connection is available for its next request. */
     exchange_let_go(x, len == body);
     exchange_done(x, b, slice_of(ptr, body));
     return body;
@@ -333,7 +334,7 @@ static size_t read_decoded(struct exchange *x, char *ptr, size_t len) {
     }
     size_t pending = x->in_end - x->in_start;
     if (pending == 0) {
-        /* Streams are silent most of the time; that should not cost a block each. */
+        /* Streams are silent most of the time; a silent one should not occupy a block. */
         block_unref(x->in);
         x->in = NULL;
         x->in_start = x->in_end = 0;

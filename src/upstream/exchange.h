@@ -15,10 +15,10 @@
 struct exchange;
 
 enum exchange_want {
-    EXCHANGE_SKIP,   /* nothing; a body that does not end soon costs the connection */
+    EXCHANGE_SKIP,   /* nothing; if the body does not end soon, the connection is closed */
     EXCHANGE_WHOLE,  /* all of it, in one piece */
     EXCHANGE_EVENTS, /* each event of the stream */
-    EXCHANGE_REFUSE, /* it is unusable: x->refusal says why */
+    EXCHANGE_REFUSE, /* it is unusable: x->refusal has the reason */
 };
 
 struct exchange_fault {
@@ -41,11 +41,11 @@ struct exchange {
     struct up_ticket ticket;
     struct io_piece *request; /* the request's bytes while there is no connection to write them to */
     uint32_t request_count;
-    struct block *request_copies; /* those that are not where they were */
+    struct block *request_copies; /* the parts that were copied */
     enum http_method method;
     struct io_timer timer;
     bool paused;
-    bool replied; /* some byte of a response has come */
+    bool replied; /* at least one byte of a response has come */
     bool in_body;
     /* the response */
     int status; /* 0 before the head */
@@ -66,7 +66,7 @@ struct exchange {
 
 struct exchange_request {
     enum http_method method;
-    struct slice fixed; /* the head: this part, which may be empty, and then that */
+    struct slice fixed; /* the head: two parts, the first may be empty */
     struct slice own;
     const struct splice *body; /* NULL for none */
     struct block *block;       /* holds body->src, or NULL when that must be copied */
@@ -77,8 +77,7 @@ struct exchange_request {
 void up_exchange_start(struct exchange *x, struct up_server *s, const struct exchange_ops *ops,
                        const struct exchange_request *r);
 void up_exchange_pause(struct exchange *x, bool on);
-/* The rest of the response is of no interest; if it ends soon the connection is kept. done or failed follows.
- */
+/* The rest of the response is not needed; if it ends soon the connection is kept. done or failed follows. */
 void up_exchange_drain(struct exchange *x);
 /* Ends it without a callback; fine on one that is over or was never started. */
 void up_exchange_drop(struct exchange *x);

@@ -1,6 +1,6 @@
-/* One HTTP request of the gate's own and the whole answer to it: keys of an issuer, metadata, tokens,
- * webhooks. Nothing is followed: not a redirect, not a proxy. What it carries may be secret, so plain HTTP is
- * for the loop-back only. */
+/* One HTTP request of the gate itself and its complete answer: keys of an issuer, metadata, tokens,
+ * webhooks. Redirects and proxies are not followed. It may contain secrets, so plain HTTP is allowed on
+ * the loop-back only. */
 #pragma once
 
 #include "base/err.h"
@@ -26,11 +26,11 @@ struct up_fetch_answer {
     struct slice challenge; /* the WWW-Authenticate header */
 };
 
-/* May the gate send a secret there? https, or http to this very machine. */
+/* May the gate send a secret there? Only https, or http to this machine. */
 bool up_url_is_safe(struct slice url);
 
-/* The answer comes once, later, never inside; the text of the request need not outlive the call. NULL with
- * err when there is nothing to ask. */
+/* The answer comes once, later, never inside; the request's texts may be freed after the call. NULL with
+ * err when the request is invalid. */
 struct up_fetch *up_fetch(struct up_core *core, const struct up_fetch_request *request,
                           void (*done)(void *owner, const struct up_fetch_answer *answer), void *owner,
                           struct err *err);

@@ -4,7 +4,7 @@
 #include "upstream/secret.h"
 #include "wire/mirror.h"
 
-/* Written by the transport itself, or able to change where a message ends. */
+/* Written by the transport itself, or could change where a message ends. */
 static const char *const own_headers[] = {
     "accept",
     "accept-encoding",
@@ -41,7 +41,7 @@ int up_head_check(const struct up_server *s, struct err *err) {
         if (value.len > UP_HEADER_LINE_MAX)
             return err_set(err, "server `%s`: header %zu is longer than %d bytes", s->name, i + 1,
                            UP_HEADER_LINE_MAX);
-        /* The value may be a secret: it never stands in the text of an error. */
+        /* The value may be a secret: errors never contain it. */
         if (!slice_cut(&value, ':', &name))
             return err_set(err, "server `%s`: header %zu has no colon; write it as `Name: value`", s->name,
                            i + 1);
@@ -74,7 +74,7 @@ void up_head_start(struct buf *out, const struct up_server *s, const char *metho
     buf_put_str(out, "\r\nUser-Agent: sallyport/" SALLYPORT_VERSION "\r\n");
     for (size_t i = 0; i < s->header_count; i++) {
         struct slice name, value = slice_str(s->headers[i]);
-        /* up_head_check has refused these; a line that would not be one is still never written. */
+        /* up_head_check has refused these; an invalid line is still never written. */
         if (!slice_cut(&value, ':', &name) || !http_token_ok(name) || !http_value_ok(slice_trim(value)))
             continue;
         buf_put_slice(out, name);

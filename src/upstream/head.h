@@ -10,7 +10,7 @@ int up_head_check(const struct up_server *s, struct err *err);
 struct buf *up_head_scratch(struct up_server *s);
 /* Request line, Host, User-Agent and the configured header lines. */
 void up_head_start(struct buf *out, const struct up_server *s, const char *method, struct slice target);
-/* One header line; false (and nothing of use in the buffer) when the value cannot stand in a header. */
+/* One header line; false (the buffer is then invalid) when the value is not allowed in a header. */
 bool up_head_line(struct buf *out, const char *name, struct slice value);
 /* Appends a text as the value of a mirrored header (Mcp-Name, Mcp-Param-*): unchanged, or as base64 between
  * markers where a header cannot hold it. False when the buffer is full. */
@@ -19,5 +19,5 @@ bool up_head_value(struct buf *out, struct slice text);
 bool up_head_lines_ok(struct slice lines);
 /* The server's secrets, the length where there is a body, the empty line. False when the head did not fit. */
 bool up_head_end(struct buf *out, const struct up_server *s, const struct splice *body);
-/* Methods that only ask. Everything else may have been done when its connection broke. */
+/* Methods without side effects. Any other may have been executed when its connection broke. */
 bool up_head_only_asks(struct slice method);

@@ -30,7 +30,7 @@ int up_server_set_url(struct up_server *s, const char *url, struct err *err) {
         openssl_load(true);
     struct slice path = s->at.target;
     slice_cut(&path, '?', &path);
-    /* By convention the older transport lives there; trying it first saves a failing request. */
+    /* By convention this is the path of the older transport; trying it first saves a failing request. */
     s->use_sse = slice_ends(s->at.target, SLICE("/sse"));
     return 0;
 }
@@ -173,7 +173,7 @@ static void malformed(struct link *l, const char *why, struct slice text) {
     l->events->malformed(l->owner, why, slice_upto(text, UP_ERROR_TEXT_MAX));
 }
 
-/* initialize was answered: what both sides settled on goes into the head of everything that follows. */
+/* initialize was answered: the negotiated values are sent with every later request. */
 static void version_note(struct link *l, const struct msg *m) {
     uint32_t node = m->rpc.kind == RPC_RESULT && tape_is(&m->tape, m->rpc.body, TAPE_OBJECT)
                         ? tape_get_str(&m->tape, m->rpc.body, "protocolVersion")
@@ -192,7 +192,7 @@ static void received_response(struct link *l, struct msg *m, struct link_req *fr
     struct link_req *req = NULL;
     if (m->rpc.id && tape_int(&m->tape, m->rpc.id, &id) && id > 0)
         req = link_find(l, (uint64_t)id);
-    /* An error without an id can only be about the request on whose stream it came. */
+    /* An error without an id can only belong to the request on whose stream it came. */
     if (!req && !m->rpc.id)
         req = from;
     if (!req || (from && req != from)) {
@@ -227,8 +227,8 @@ static void received_message(struct link *l, struct msg *m, struct link_req *fro
         l->events->message(l->owner, from ? from->call : NULL, m);
 }
 
-/* Several messages in one array, as a server may send them by a revision that has batches. What belongs to a
- * request comes before its answer, wherever it stands in the array. */
+/* Several messages in one array, as revisions with batches allow. Messages that belong to a request are
+ * handled before its answer, in any order in the array. */
 static void received_batch(struct link *l, struct block *b, struct slice bytes, struct link_req *from,
                            int http_status) {
     struct msg *parts[UP_BATCH_MAX];
@@ -252,7 +252,7 @@ static void received_batch(struct link *l, struct block *b, struct slice bytes, 
     for (int answers = 0; answers < 2; answers++) {
         for (size_t i = 0; i < count && !l->closed; i++) {
             bool is_answer = parts[i]->rpc.kind == RPC_RESULT || parts[i]->rpc.kind == RPC_ERROR;
-            from = from_id ? link_find(l, from_id) : NULL; /* it may be over by now */
+            from = from_id ? link_find(l, from_id) : NULL; /* it may have ended meanwhile */
             if (is_answer == (answers == 1) && (from || !from_id))
                 received_message(l, parts[i], from);
         }

@@ -17,8 +17,8 @@ struct link;
 
 void up_server_init(struct up_server *s, struct up_core *core);
 int up_server_set_url(struct up_server *s, const char *url, struct err *err);
-/* All connections, also those that only carry the DELETE of a session; links are closed by their owners
- * before. A closed link may still wait for its child to end: `unused` (may be NULL) is called when none is
+/* Frees all connections, including those that only carry the DELETE of a session; owners close their links
+ * first. A closed link may still wait for its child to end: `unused` (may be NULL) is called when none is
  * left, now or later. */
 void up_server_close(struct up_server *s, void (*unused)(struct up_server *s));
 
@@ -41,25 +41,25 @@ struct link_out {
     struct slice extra_headers; /* complete lines, each with CRLF */
     bool modern;                /* mirrored headers, no session */
     bool opens;                 /* initialize: starts a new session with the server */
-    bool inner;                 /* asked for from inside the gate, by code that runs in the sandbox */
+    bool inner;                 /* made inside the gate, by code in the sandbox */
     uint64_t record;            /* the call's number in the audit log, or 0 */
 };
 
 struct link_events {
     /* The response to a request; the request is over. */
     void (*answer)(void *call, struct msg *m);
-    /* There will be no response; the request is over. retry: sending it again cannot do it twice, because the
-     * server has not acted on it or because its method has no effects. While link->is_up the link is fine and
-     * may be used for that; else `down` follows as soon as the other requests have been failed, too. */
+    /* There will be no response; the request is over. retry: a repetition is safe, because the server has
+     * not executed it or its method has no side effects. If link->is_up, the link still works; else `down`
+     * follows when the other requests have failed, too. */
     void (*failed)(void *call, const char *why, bool retry);
-    /* The server opened a stream for this request and may close it (retry_ms, or -1) to be resumed later. */
+    /* The server opened a stream for this request, and may close it (retry_ms, or -1) to be resumed later. */
     void (*streaming)(void *call, int64_t retry_ms, bool left);
     /* A notification or request of the server; `call` when it came on that request's own stream. */
     void (*message)(void *owner, void *call, struct msg *m);
     void (*up)(void *owner);
-    /* The link cannot be used any more; close it. Requests have been failed before. */
+    /* The link is unusable; close it. Its requests have already failed. */
     void (*down)(void *owner, const char *why, int exit_status);
-    void (*drained)(void *owner);                                    /* it was busy, it no longer is */
+    void (*drained)(void *owner);                                    /* it was busy and is not any more */
     void (*noise)(void *owner, const char *what, struct slice text); /* for the log */
     void (*malformed)(void *owner, const char *why,
                       struct slice text); /* it sent something that is not a message */
@@ -68,11 +68,11 @@ struct link_events {
 struct link_ops {
     void (*start)(struct link *l);
     bool (*send)(struct link *l, const struct link_out *out, struct link_req *req);
-    void (*abandon)(struct link *l, struct link_req *req); /* the request is forgotten: stop its stream */
+    void (*abandon)(struct link *l, struct link_req *req); /* the request was cancelled: closes its stream */
     void (*listen)(struct link *l);                        /* open the standing stream, where there is one */
     void (*pause)(struct link *l, struct link_req *req, bool on);
     bool (*busy)(const struct link *l);
-    /* No more messages will be sent: let the server finish; `down` follows when it has. NULL: immediately. */
+    /* No more messages will be sent: lets the server finish; `down` follows. NULL: immediately. */
     void (*finish)(struct link *l);
     void (*signal)(struct link *l, int signal); /* to a child; NULL for others */
     void (*close)(struct link *l);              /* frees the link, now or when the transport is gone */
@@ -88,7 +88,7 @@ struct link {
     bool is_up;
     bool closed;
     bool paused;    /* reading from it is paused; over HTTP: outside requests */
-    uint32_t heard; /* messages, to see whether there were any */
+    uint32_t heard; /* number of received messages */
     int pid;        /* of a child that has started, else 0 */
     /* Streams show which request a message belongs to (HTTP); pipes do not. */
     bool is_http;
@@ -107,9 +107,9 @@ struct link *link_open(struct up_server *server, const struct link_events *event
 bool link_begin(struct link *l, struct link_req *req, void *call);
 /* req NULL for notifications and responses. False: not sent (and the request not failed yet). */
 bool link_send(struct link *l, const struct link_out *out, struct link_req *req);
-/* Forgets a request; its late answer will be dropped. Fine on one that is over. */
+/* Forgets a request; its late answer is dropped. Has no effect on one that is over. */
 void link_end(struct link_req *req);
-/* The request goes on under another owner. */
+/* The request continues with another owner. */
 void link_move(struct link_req *from, struct link_req *to, void *call);
 /* The request of that id, or NULL: for progress tokens and subscription ids. */
 struct link_req *link_find(struct link *l, uint64_t id);
@@ -122,7 +122,7 @@ static inline void link_listen(struct link *l) { l->ops->listen(l); }
 /* False when there is nothing to wait for. */
 bool link_finish(struct link *l);
 bool link_signal(struct link *l, int signal);
-/* The server does not respond: a child is killed, requests fail, `down` follows immediately. */
+/* The server does not respond: kills a child, fails requests; `down` follows immediately. */
 void link_give_up(struct link *l, const char *why);
 void link_close(struct link *l); /* no event comes after this; NULL is fine */
 

@@ -166,7 +166,7 @@ struct up_fetch *up_login_ask(struct up_core *core, const struct up_login *login
     return f;
 }
 
-/* A server's own words in an error: few, and none that could pass for something else. */
+/* A server's error text: short, and without characters that could be misread. */
 static int token_refused(const struct tape *t, const struct up_fetch_answer *answer, struct err *err) {
     cleanup_arena struct arena a;
     arena_init(&a);
@@ -200,7 +200,7 @@ int up_login_take(struct up_login *login, const struct up_fetch_answer *answer, 
     login->access_token = token;
     login->expires_ms = told ? now_ms + (uint64_t)(seconds * 1000) : 0;
     if (refresh.len)
-        login->refresh_token = refresh; /* else the old one goes on */
+        login->refresh_token = refresh; /* otherwise the old one stays valid */
     if (scope.len)
         login->scope = scope;
     return 0;
@@ -211,11 +211,11 @@ int up_login_take(struct up_login *login, const struct up_fetch_answer *answer, 
 struct login_secret {
     struct up_secret base;
     const char *home;
-    char path[STATE_SEALED_PATH_MAX]; /* of the file, to be looked after */
+    char path[STATE_SEALED_PATH_MAX]; /* the watched file */
     struct io_watch watch;
     struct up_login login; /* while it is being refreshed */
     bool loaded;
-    int lock; /* so that two gates do not use one refresh token twice; -1 */
+    int lock; /* the lock that keeps two gates from using one refresh token twice; -1 */
     struct up_fetch *fetch;
     struct io_timer timer; /* for the lock, or for the next refresh */
 };
@@ -250,7 +250,7 @@ static void on_due(struct io_timer *timer) {
     login_fetch(&l->base);
 }
 
-/* Fresh enough to be shown; the next refresh comes before it is not. */
+/* Valid long enough to be used; the next refresh comes before it expires. */
 static void login_use(struct login_secret *l) {
     uint64_t now_ms = clock_wall_ms(), end = l->login.expires_ms;
     if (end) {
@@ -294,7 +294,7 @@ static void login_refresh(struct login_secret *l) {
         login_fail(l, err.text);
 }
 
-/* False: another gate of this home is at it. */
+/* False: another gate of this home is refreshing it. */
 static bool login_lock(struct login_secret *l) {
     char path[STATE_SEALED_PATH_MAX + 8];
     snprintf(path, sizeof(path), "%s.lock", l->path);
@@ -315,7 +315,7 @@ static void login_fetch(struct up_secret *s) {
         return;
     l->loaded = true;
     if (up_login_load(l->home, s->server->url, &l->login, &absent, &err) < 0) {
-        if (absent && !s->stale) { /* none is needed, as far as we know */
+        if (absent && !s->stale) { /* none is needed, as far as known */
             login_done(l);
             up_secret_none(s);
             return;
@@ -345,7 +345,7 @@ static void login_fetch(struct up_secret *s) {
 static void on_login_changed(struct io_watch *w) {
     struct login_secret *l = container_of(w, struct login_secret, watch);
     if (l->fetch)
-        return; /* that was us, or will be seen then */
+        return; /* this was our own write, or will be seen then */
     l->base.server->renewed_ms = 0;
     l->base.fetching = true;
     login_fetch(&l->base);

@@ -1,6 +1,6 @@
-/* A login at a server that wants OAuth: the tokens it gave us, kept sealed in the home, refreshed in time.
- * They are the gate's own; what an agent shows to the gate has nothing to do with them. A login belongs to a
- * URL: at any other it is never shown. */
+/* A login at a server that requires OAuth: its tokens, stored encrypted in the home and refreshed in time.
+ * They belong to the gate; agents' credentials are never used for this. A login belongs to a URL and is
+ * never sent to another one. */
 #pragma once
 
 #include "base/arena.h"
@@ -26,13 +26,13 @@ struct up_login { /* texts in the arena; empty when absent */
     uint64_t expires_ms; /* of the access token, wall clock; 0: unknown */
 };
 
-/* -1 also when there is none: *ret_absent. The arena is initialised in any case. */
+/* When there is none: -1 and *ret_absent. The arena is always initialised. */
 int up_login_load(const char *home, const char *url, struct up_login *ret_login, bool *ret_absent,
                   struct err *err);
 int up_login_save(const char *home, const struct up_login *login, struct err *err);
 int up_login_remove(const char *home, const char *url, struct err *err);
 
-/* name=value with percent-encoding, & in front unless it is the first. */
+/* name=value with percent-encoding, preceded by & unless it is the first. */
 void up_form_put(struct buf *out, const char *name, struct slice value);
 /* POSTs the form (grant_type and so on) to the token endpoint, with the client's own authentication added. */
 struct up_fetch *up_login_ask(struct up_core *core, const struct up_login *login, struct buf *form,

@@ -100,7 +100,7 @@ struct msg *msg_admit(struct msg_pool *p, struct block *block, struct slice byte
     enum tape_fault fault;
     struct msg_refusal *r = ret_refusal;
     struct msg *m = read_bytes(p, block, bytes, a, r, &fault);
-    /* What is not JSON has no envelope either. */
+    /* Invalid JSON has no envelope either. */
     if (fault != TAPE_OK && fault != TAPE_SYNTAX && fault != TAPE_TRUNCATED &&
         rpc_find_id(bytes, a, &r->id)) {
         r->code = RPC_INVALID_REQUEST;

@@ -34,8 +34,8 @@ struct msg *msg_read(struct msg_pool *p, struct block *block, struct slice bytes
 struct msg_refusal {
     int code;
     const char *why;
-    struct slice id;  /* as above: whom the answer is for */
-    bool is_readable; /* a request that only something inside its members is wrong with */
+    struct slice id;  /* as above: the id for the error answer */
+    bool is_readable; /* a request with an error only inside its members */
 };
 
 /* Reads one message of a client: the same, but U+0000 and keys of one object that differ only in case or
@@ -45,8 +45,7 @@ struct msg *msg_admit(struct msg_pool *p, struct block *block, struct slice byte
                       struct msg_refusal *ret_refusal);
 struct msg *msg_ref(struct msg *m);
 void msg_unref(struct msg *m); /* NULL is fine */
-/* Gives the bytes back before the message itself: only its kind, nodes and length may be asked for
- * afterwards. */
+/* Frees the bytes before the message itself: only its kind, nodes and length may be used afterwards. */
 void msg_release_bytes(struct msg *m);
-/* Line breaks between tokens become spaces, for transports that frame by lines. The offsets stay. */
+/* Replaces line breaks between tokens by spaces, for transports that frame by lines. The offsets stay. */
 void msg_flatten(struct msg *m);

@@ -16,14 +16,14 @@
 
 #define OAUTH_STATE_CHARS 43
 #define OAUTH_VERIFIER_CHARS 64
-#define OAUTH_TRIES 3 /* places where metadata may lie */
+#define OAUTH_TRIES 3 /* locations where metadata may be */
 #define CALLBACK_PATH "/callback"
 
 struct up_oauth {
     struct up_core *core;
     const struct up_oauth_events *events;
     void *owner;
-    struct up_login login; /* what is known so far; its arena holds every text */
+    struct up_login login; /* what is known so far; its arena owns every text */
     bool by_hand;
     bool over;
     struct slice fault;
@@ -32,11 +32,12 @@ struct up_oauth {
     struct slice wanted_scope;
     struct slice client_metadata; /* URL of a document that is a client id, or empty */
     bool iss_promised;
-    bool own_authority; /* there is no resource metadata: as in 2025-03-26, the server gives its own tokens */
-    bool asked_modern;  /* the server let the first question pass; this is the second */
-    int refused;        /* status of the answer that wants a login; 0: there was none */
+    bool
+        own_authority; /* there is no resource metadata: as in 2025-03-26, the server issues its own tokens */
+    bool asked_modern; /* the server answered the first request without a challenge; this is the second */
+    int refused;       /* status of the answer that requires a login; 0: there was none */
     int first_status;
-    int place; /* of metadata, that is being tried */
+    int place; /* index of the metadata location that is being tried */
     char state[OAUTH_STATE_CHARS + 1];
     char verifier[OAUTH_VERIFIER_CHARS + 1];
     struct up_fetch *fetch;
@@ -61,7 +62,7 @@ static void on_over(struct io_timer *timer) {
     o->events->done(o->owner, o->fault.len ? NULL : &o->login, o->fault.ptr);
 }
 
-/* Later: the callback may free the caller. */
+/* In a later turn: the callback may free the caller. */
 static void over(struct up_oauth *o) {
     o->over = true;
     io_timer_soon(o->core->loop, &o->later, on_over);
@@ -120,7 +121,7 @@ static bool read_object(struct tape *t, const struct up_fetch_answer *answer, in
            tape_is(t, 0, TAPE_OBJECT) && !t->has_nul;
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static void get(struct up_oauth *o, struct slice url,
                 void (*done)(void *owner, const struct up_fetch_answer *answer)) {
@@ -141,7 +142,7 @@ static bool take_challenge(struct up_oauth *o, struct slice challenge) {
         o->wanted_scope = arena_dup(texts(o), buf_slice(&value));
     if (!up_challenge_param(challenge, "resource_metadata", &value))
         return true;
-    /* Only the server's own origin is accepted: no server may send us to another's metadata. */
+    /* Only the server's own origin is accepted: a server must not redirect us to another's metadata. */
     struct slice url = buf_slice(&value);
     if (!slice_eq(origin_of(url), origin_of(o->login.url))) {
         fail(o, "the server names metadata on another origin");
@@ -175,7 +176,7 @@ static void on_server(void *owner, const struct up_fetch_answer *answer) {
     ask_resource(o);
 }
 
-/* Some servers let `initialize` pass and ask for a token at the first request behind it. */
+/* Some servers answer `initialize` without a token and require one for the next request. */
 static void ask_server(struct up_oauth *o) {
     struct err err;
     static const char hello[] =
@@ -291,7 +292,7 @@ static bool take_authority(struct up_oauth *o, const struct tape *t) {
         fail(o, "the authorization server does not say that it supports PKCE with S256");
     if (o->over)
         return false;
-    /* Without it many give no token to refresh the first one with. */
+    /* Without this scope many servers issue no refresh token. */
     if (tape_list_has(t, 0, "scopes_supported", "offline_access") && o->wanted_scope.len &&
         !up_scopes_have(o->wanted_scope, SLICE("offline_access")))
         o->wanted_scope = arena_printf(texts(o), "%.*s offline_access", SLICE_FMT(o->wanted_scope));
@@ -435,14 +436,14 @@ static void ask_person(struct up_oauth *o) {
     o->events->open(o->owner, url.ptr);
 }
 
-/* What the browser brought back. True when the code is good and tokens are being asked for. */
+/* The parameters of the redirect. True when the code is valid and tokens are being requested. */
 static bool take_callback(struct up_oauth *o, struct slice query) {
     cleanup_buf struct buf value;
     buf_init(&value, UP_SECRET_MAX);
     bool ours = http_query_get(query, SLICE("state"), &value) && value.len == OAUTH_STATE_CHARS &&
                 CRYPTO_memcmp(value.ptr, o->state, OAUTH_STATE_CHARS) == 0;
     if (!ours || !o->state[0])
-        return false; /* a request of another program: the person's may still come */
+        return false; /* a request of another program: the browser's may still come */
     o->state[0] = '\0';
     bool told = http_query_get(query, SLICE("iss"), &value);
     if ((told && !slice_eq(buf_slice(&value), o->login.issuer)) || (!told && o->iss_promised)) {
@@ -581,7 +582,8 @@ static void on_start(struct io_timer *timer) {
             return;
         }
     }
-    /* In manual mode no port is open: the browser shows an error page, and its address bar has the answer. */
+    /* In manual mode no port is open: the browser shows an error page, and its address bar contains the
+     * answer. */
     o->redirect =
         arena_printf(texts(o), "http://127.0.0.1:%u" CALLBACK_PATH, port ? port : UP_OAUTH_PORT).ptr;
     ask_server(o);

@@ -26,9 +26,9 @@ struct up_oauth_request {
 };
 
 struct up_oauth_events {
-    /* The person is to open this. */
+    /* The URL that the person must open. */
     void (*open)(void *owner, const char *url);
-    /* Over: the login, to be saved, or the reason why not. */
+    /* The end: the login, to be saved, or the error. */
     void (*done)(void *owner, const struct up_login *login, const char *fault);
 };
 
@@ -40,5 +40,5 @@ void up_oauth_paste(struct up_oauth *o, struct slice url);
 void up_oauth_free(struct up_oauth *o); /* NULL is fine */
 
 /* ---- pure parts ---- */
-/* Is that resource the server at this URL, or one above it on the same origin? */
+/* Is that resource the server at this URL, or a parent path on the same origin? */
 bool up_resource_covers(struct slice resource, struct slice url);

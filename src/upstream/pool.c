@@ -109,7 +109,7 @@ static const struct io_handlers conn_handlers = {.data = on_data, .end = on_end}
 static void conn_ready(struct up_conn *c) {
     io_timer_stop(conn_loop(c), &c->timer);
     c->ready = true;
-    /* A response may take hours: a peer that vanished without closing must be noticed meanwhile. */
+    /* A response may take hours: a peer that disappeared without closing must be detected meanwhile. */
     uv_tcp_keepalive(&c->io->uv.tcp, 1, UP_KEEPALIVE_S);
     io_conn_read(c->io, true);
     c->ticket->ops->ready(c->ticket);
@@ -187,7 +187,7 @@ static void conn_start(struct up_server *s, struct up_ticket *t) {
 
 static void on_idle_timer(struct io_timer *timer) { conn_free(container_of(timer, struct up_conn, timer)); }
 
-/* The loop reads unused connections, so it notices most closes; this one may have closed since the last
+/* The loop reads unused connections, so most closes are detected; this one may have closed since the last
  * poll. */
 static bool conn_alive(const struct up_conn *c) {
     if (io_now_ms(conn_loop(c)) - c->idle_since_ms < UP_PEEK_MS)

@@ -20,10 +20,10 @@ struct up_loss {
 };
 
 struct up_ticket_ops {
-    /* There is a connection: write. Only after up_pool_take() returned false. */
+    /* A connection is available: write. Only after up_pool_take() returned false. */
     void (*ready)(struct up_ticket *t);
     size_t (*data)(struct up_ticket *t, struct block *b, char *ptr, size_t len);
-    /* The connection closed, or could not be made. The ticket holds nothing any more. */
+    /* The connection closed, or could not be made. The ticket is empty. */
     void (*lost)(struct up_ticket *t, const struct up_loss *loss);
 };
 

@@ -45,7 +45,7 @@ void up_error_read(struct slice body, struct up_error *out) {
     tape_free(&t);
 }
 
-/* The server's own words, as one line of plain characters. */
+/* The server's text, as one line of plain characters. */
 static void plain(struct slice text, char out[UP_ERROR_TEXT_MAX + 1]) {
     text = slice_upto(slice_trim(text), UP_ERROR_TEXT_MAX);
     for (size_t i = 0; i < text.len; i++) {
@@ -100,7 +100,7 @@ void up_mark_note(struct up_mark *m, const struct sse_event *e) {
 uint64_t up_mark_delay_ms(const struct up_mark *m) {
     uint64_t first = m->asked ? m->retry_ms : UP_RETRY_MS;
     uint64_t most = first > UP_RETRY_MAX_MS ? first : UP_RETRY_MAX_MS;
-    /* A retry time of 0 is accepted once, not in a loop. */
+    /* A retry time of 0 is accepted once, not repeatedly. */
     uint64_t base = m->fruitless > 1 && first < IO_TIMER_TICK_MS ? IO_TIMER_TICK_MS : first;
     uint64_t delay = base << (m->fruitless > 1 ? (m->fruitless < 16 ? m->fruitless - 1 : 15) : 0);
     return delay < most ? delay : most;

@@ -82,7 +82,7 @@ bool up_secrets_replace(struct up_server *s) {
     return any;
 }
 
-/* Rate-limited: a server that answers 401 to everything must not make us run programs all the time. */
+/* Rate-limited: a server that answers 401 to everything must not make the gate run programs all the time. */
 bool up_secrets_renew(struct up_server *s) {
     uint64_t now_ms = io_now_ms(s->core->loop);
     bool any = false;
@@ -173,7 +173,7 @@ static void file_fetch(struct up_secret *s) {
 
 static void on_file_changed(struct io_watch *w) {
     struct file_secret *f = container_of(w, struct file_secret, watch);
-    f->base.server->renewed_ms = 0; /* this is another value than the one that was refused */
+    f->base.server->renewed_ms = 0; /* the value differs from the one that was rejected */
     file_fetch(&f->base);
 }
 
@@ -204,12 +204,12 @@ struct command_secret {
     uint64_t ttl_ms;
     uint64_t token; /* of the run under way */
     struct io_conn *out;
-    struct io_conn *errors; /* read and forgotten: a program must not fail for having complained */
+    struct io_conn *errors; /* read and ignored: a program must not block on stderr */
     struct buf output;
     bool ended; /* its output has */
     bool exited;
     int status;
-    struct io_timer timer; /* for the run to end, then for the value to be fetched again */
+    struct io_timer timer; /* time-out of the run, then the time of the next fetch */
 };
 
 static struct io_loop *command_loop(const struct command_secret *c) { return c->base.server->core->loop; }

@@ -17,9 +17,9 @@ struct up_server;
 struct up_secret;
 
 struct up_secret_ops {
-    void (*fetch)(struct up_secret *s); /* ends in up_secret_set or up_secret_fail, now or later */
+    void (*fetch)(struct up_secret *s); /* ends with up_secret_set or up_secret_fail, now or later */
     void (*free)(struct up_secret *s);
-    bool (*changed)(struct up_secret *s); /* is there another value than the one that is shown? Or NULL */
+    bool (*changed)(struct up_secret *s); /* is there another value than the current one? Or NULL */
 };
 
 struct up_secret { /* first member of every kind */
@@ -36,7 +36,7 @@ struct up_secret { /* first member of every kind */
 
 struct up_wait {
     struct list node;
-    void (*done)(struct up_wait *w, const char *fault); /* fault NULL: every value is there */
+    void (*done)(struct up_wait *w, const char *fault); /* fault NULL: every value is available */
 };
 
 /* A file's first line; read again when it changes. `take` texts outlive the server. */
@@ -48,12 +48,12 @@ struct up_secret *up_secret_command(struct up_server *server, const char *header
                                     const char *const *argv, const char *const *envp, uint64_t ttl_ms);
 
 bool up_secrets_ready(const struct up_server *s);
-/* For the values that are missing or stale; `done` comes later, once, unless it is given up. */
+/* Waits for missing or stale values; `done` comes later, once, unless it is cancelled. */
 void up_secrets_wait(struct up_server *s, struct up_wait *w);
 void up_secrets_unwait(struct up_wait *w); /* fine on one that does not wait */
-/* The server answered 401: is there another value to be had? Then wait. */
+/* The server answered 401: can another value be fetched? Then wait. */
 bool up_secrets_renew(struct up_server *s);
-/* The same after a refusal that no renewal helps against: only where there is another value already. */
+/* The same after a refusal that a renewal does not fix: only if there is already another value. */
 bool up_secrets_replace(struct up_server *s);
 /* The header lines. */
 void up_secrets_put(const struct up_server *s, struct buf *out);
@@ -63,4 +63,4 @@ void up_secrets_free(struct up_server *s); /* wipes them */
 void up_secret_add(struct up_server *server, struct up_secret *s);
 void up_secret_set(struct up_secret *s, struct slice value);
 void up_secret_none(struct up_secret *s);
-void up_secret_fail(struct up_secret *s, const char *why); /* `why` names no value */
+void up_secret_fail(struct up_secret *s, const char *why); /* `why` contains no value */

@@ -1,5 +1,5 @@
-/* The data of one MCP server that all its transports share: where it is, what is sent with each request, its
- * connections, and what is known of it. link.h opens and closes it. */
+/* The data of one MCP server that all its transports share: its address, its headers, its connections, and
+ * what is known of it. link.h opens and closes it. */
 #pragma once
 
 #include "base/list.h"
@@ -31,18 +31,18 @@ enum up_answer { UP_UNKNOWN, UP_NO, UP_YES };
 struct up_era {
     enum up_answer modern;
     enum up_answer legacy;
-    bool pinned;         /* by a setting: never asked for */
-    bool recalled;       /* by the home, from an earlier process: may be wrong by now */
-    uint64_t until_ms;   /* when the answers are to be asked for again */
+    bool pinned;         /* by a setting: never probed */
+    bool recalled;       /* from an earlier process: may be outdated */
+    uint64_t until_ms;   /* when the answers must be probed again */
     char *discover;      /* owned: the JSON result of server/discover, or NULL */
     struct list waiters; /* up_era_wait */
     struct up_era_probe *probe;
 };
 
-/* What a server asked for when it refused our credentials; bearer.h reads it. */
+/* The server's request when it rejected our credentials; bearer.h reads it. */
 struct up_challenge {           /* of one server; all-zero: nothing was asked */
-    bool login;                 /* `sallyport login` is what the gate's credentials come from */
-    bool insufficient;          /* the last refusal was for the scope of the token, not for the token */
+    bool login;                 /* the gate's credentials come from `sallyport login` */
+    bool insufficient;          /* the last refusal was about the scope of the token, not about the token */
     char wanted[UP_SCOPE_MAX];  /* scopes of the last refusal, with blanks between */
     char granted[UP_SCOPE_MAX]; /* those of the token that is shown */
 };
@@ -54,11 +54,11 @@ struct up_server {
     const char *const *argv; /* a child, or NULL */
     const char *const *envp;
     const char *cwd;
-    const char *home;                 /* where the era of a child is remembered, or NULL */
-    bool no_network;                  /* the child is started without one */
+    const char *home;                 /* where the era of a child is stored, or NULL */
+    bool no_network;                  /* the child is started without a network */
     const char *url;                  /* http, or NULL */
     const struct up_builtin *builtin; /* inside the gate, or NULL; see builtin.h */
-    struct link *(*transport)(void);  /* makes its links in place of those above; NULL but in tests */
+    struct link *(*transport)(void);  /* makes its links in place of those above; only in tests */
     struct http_url at;
     const char *const *headers; /* "Name: value" lines sent with every request */
     size_t header_count;
@@ -82,6 +82,6 @@ struct up_server {
     bool use_sse;     /* the endpoint turned out to use HTTP+SSE */
     bool late_stream; /* it does not answer a request for a standing stream before the first event */
     struct up_era era;
-    struct up_noise noise; /* on stderr, and answers to nothing */
+    struct up_noise noise; /* stderr, and answers without a request */
     struct up_noise junk;  /* lines and events that are not messages */
 };

@@ -185,7 +185,7 @@ static void stream_done(struct exchange *x, struct block *b, struct slice body) 
                  s->name);
     else
         up_refusal_text(s, x->status, h->where, body, why);
-    /* The address may look like one of this transport without being one. */
+    /* The URL may look like one of this transport without being one. */
     bool other = x->status == 400 || x->status == 404 || x->status == 405 || x->status == 406;
     if (other)
         s->use_sse = false;
@@ -303,7 +303,7 @@ static void sse_start(struct link *l) {
         up_secrets_wait(l->server, &h->opening);
 }
 
-/* All requests share the stream: forgetting one does not close it. */
+/* All requests share the stream: cancelling one does not close it. */
 static void sse_abandon(struct link *l, struct link_req *req) { (void)l, (void)req; }
 static void sse_listen(struct link *l) { (void)l; }
 
@@ -327,7 +327,7 @@ static void on_life_closed(uv_handle_t *handle) {
 static void sse_close(struct link *l) {
     struct sse_link *h = sse_of(l);
     stop(h);
-    /* The caller may be inside one of our callbacks: the struct lives until the loop's turn is over. */
+    /* The caller may be inside one of our callbacks: the struct is freed in the loop's next turn. */
     uv_close((uv_handle_t *)&h->life, on_life_closed);
 }
 
