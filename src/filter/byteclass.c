@@ -7,6 +7,8 @@
 #include <immintrin.h>
 #endif
 
+#define HEAD_AHEAD 4 /* bytes behind a block that its heads depend on */
+
 static struct class_masks scalar_block(const char *block) {
     struct class_masks m = {0};
     for (unsigned i = 0; i < CLASS_BYTES; i++) {
@@ -47,10 +49,12 @@ void pii_byteclass_scalar(const char *text, size_t blocks, struct class_masks *o
 
 void pii_byteclass_head_add(struct class_heads *h, unsigned group, const char *name) {
     const uint8_t bit = (uint8_t)(1u << group % 8);
-    h->first[0][name[0] & 15] |= bit;
-    h->first[1][name[0] >> 4 & 1] |= bit;
-    h->second[0][name[1] & 15] |= bit;
-    h->second[1][name[1] >> 4 & 1] |= bit;
+    for (unsigned i = 0; i < CLASS_HEAD; i++)
+        for (unsigned c = 0; c < 32; c++)
+            if (!ch_alpha(name[i]) || c == (unsigned)(name[i] & 31)) {
+                h->letter[i][0][c & 15] |= bit;
+                h->letter[i][1][c >> 4] |= bit;
+            }
 }
 
 #if defined(__x86_64__)
@@ -190,20 +194,38 @@ static inline __attribute__((target("avx2"))) __m256i group_of(__m256i x, const 
                             _mm256_shuffle_epi8(high, top));
 }
 
+/* An address starts with 24, 25 or 20; a day with 5, 6 or 7, and a dash follows its year. */
+static inline __attribute__((target("avx2"))) uint32_t numbers_avx2(const char *p) {
+    const __m256i x = _mm256_loadu_si256((const __m256i *)(const void *)p);
+    const __m256i next = _mm256_loadu_si256((const __m256i *)(const void *)(p + 1));
+    const __m256i fifth = _mm256_loadu_si256((const __m256i *)(const void *)(p + HEAD_AHEAD));
+    const __m256i four_five =
+        _mm256_cmpeq_epi8(_mm256_or_si256(next, _mm256_set1_epi8(1)), _mm256_set1_epi8('5'));
+    const __m256i second = _mm256_or_si256(four_five, _mm256_cmpeq_epi8(next, _mm256_set1_epi8('0')));
+    const __m256i year = _mm256_sub_epi8(x, _mm256_set1_epi8('5'));
+    const __m256i address = _mm256_and_si256(_mm256_cmpeq_epi8(x, _mm256_set1_epi8('2')), second);
+    const __m256i day = _mm256_and_si256(_mm256_cmpeq_epi8(_mm256_min_epu8(year, _mm256_set1_epi8(2)), year),
+                                         _mm256_cmpeq_epi8(fifth, _mm256_set1_epi8('-')));
+    return (uint32_t)_mm256_movemask_epi8(_mm256_or_si256(address, day));
+}
+
 __attribute__((target("avx2"))) static void heads_avx2(const struct class_heads *h, const char *text,
                                                        size_t blocks, struct class_masks *out) {
     for (size_t i = 0; i < blocks; i++) {
         const char *p = text + CLASS_BYTES * i;
-        const __m256i one = group_of(_mm256_loadu_si256((const __m256i *)(const void *)p), h->first);
-        const __m256i two = group_of(_mm256_loadu_si256((const __m256i *)(const void *)(p + 1)), h->second);
-        const __m256i none = _mm256_cmpeq_epi8(_mm256_and_si256(one, two), _mm256_setzero_si256());
-        out[i].head = ~(uint32_t)_mm256_movemask_epi8(none);
+        __m256i fit = _mm256_set1_epi8(-1);
+        for (int k = 0; k < CLASS_HEAD; k++)
+            fit = _mm256_and_si256(
+                fit, group_of(_mm256_loadu_si256((const __m256i *)(const void *)(p + k)), h->letter[k]));
+        const __m256i none = _mm256_cmpeq_epi8(fit, _mm256_setzero_si256());
+        out[i].head = (~(uint32_t)_mm256_movemask_epi8(none) & ~out[i].digit) | numbers_avx2(p);
     }
 }
 
 void pii_byteclass_heads(const struct class_heads *h, const char *text, const char *end, size_t blocks,
                          struct class_masks *out) {
-    const size_t most = cpu_avx2 && end > text ? (size_t)(end - text - 1) / CLASS_BYTES : 0;
+    const size_t left = (size_t)(end - text);
+    const size_t most = cpu_avx2 && left > HEAD_AHEAD ? (left - HEAD_AHEAD) / CLASS_BYTES : 0;
     const size_t done = blocks < most ? blocks : most;
     heads_avx2(h, text, done, out);
     for (size_t i = done; i < blocks; i++)

@@ -18,17 +18,18 @@ struct class_masks {
     uint32_t percent;
     uint32_t quote; /* ' and ", and # and & that one comparison finds with them */
     uint32_t lead;  /* a blank and ( : a quote behind one may open an argument */
-    uint32_t head;  /* where the name of a kind may start; set by pii_byteclass_heads alone */
+    uint32_t head;  /* where a token may start; set by pii_byteclass_heads alone */
 };
 
-/* The first two letters of some names, by the halves of a byte without its three highest bits: of each of up
- * to eight groups of names, all that any of its letters have. */
+#define CLASS_HEAD 3
+/* The first letters of some names, by the halves of a byte without its three highest bits: of each of up to
+ * eight groups of names, all that any of its letters have. Behind a name of two letters anything may come. */
 struct class_heads {
-    uint8_t first[2][16];
-    uint8_t second[2][16];
+    uint8_t letter[CLASS_HEAD][2][16];
 };
 void pii_byteclass_head_add(struct class_heads *h, unsigned group, const char *name);
-/* Marks where such letters may stand; bytes up to `end` may be read. */
+/* Marks where such letters may stand, and digits that preserve_may_start() may accept. `out` has the classes;
+ * bytes up to `end` may be read. */
 void pii_byteclass_heads(const struct class_heads *h, const char *text, const char *end, size_t blocks,
                          struct class_masks *out);
 

@@ -21,8 +21,7 @@ struct pii_engine {
     uint16_t slots[PREFIX_SLOTS];           /* hash of three bytes -> index + 1 of the first format */
     uint16_t chain[1024];                   /* the next format with the same hash */
     uint64_t kind_bits[512];                /* first three letters of the names of kinds */
-    bool kind_heads[1024];                  /* the first two */
-    struct class_heads heads;               /* the same for many bytes at a time */
+    struct class_heads heads;               /* about the same for many bytes at a time */
     uint16_t value_marks[256];              /* of a keyed value's characters; see secret_text.c */
 };
 
@@ -48,7 +47,8 @@ struct detect {
     uint64_t kinds;
     unsigned score_min;
     unsigned depth;
-    bool literals;
+    bool literals; /* text that looks like a token is a find */
+    bool tokens;   /* it is looked for */
     const char *p;
     uint32_t n;
     struct slice key; /* the whole text is the value of this one */
@@ -175,11 +175,7 @@ void pii_literal_read(struct detect *d, uint32_t at);
 /* The same for an address or a day that is a token; nine bytes are there. */
 void pii_literal_digits(struct detect *d, uint32_t at);
 void filter_token_build(struct pii_engine *e);
-/* May a kind's name start with these two bytes? Most words are out by then. */
-static inline bool token_head_fits(const struct pii_engine *e, const char *p) {
-    return e->kind_heads[(unsigned)(p[0] & 31) << 5 | (unsigned)(p[1] & 31)];
-}
-/* With these three? */
+/* May a kind's name start with these three bytes? Most words are out by then. */
 static inline bool token_may_start(const struct pii_engine *e, const char *p) {
     const unsigned index = (unsigned)(p[0] & 31) << 10 | (unsigned)(p[1] & 31) << 5 | (unsigned)(p[2] & 31);
     return (e->kind_bits[index / 64] >> (index % 64) & 1) != 0;

@@ -229,23 +229,29 @@ static void find_escaped(struct detect *d, uint32_t at) {
 }
 
 /* Text that reads as a token, in one block. */
-static void find_literals(struct detect *d, uint32_t base, const struct class_masks *m, uint32_t starts) {
+static void read_literals(struct detect *d, uint32_t base, const struct class_masks *m, uint32_t starts,
+                          uint32_t escaped) {
     if (d->n - base < CLASS_BYTES + LITERAL_MIN) /* the last ones have no room for one */
         starts &=
             d->n - base < LITERAL_MIN ? 0 : (uint32_t)((UINT64_C(1) << (d->n - base - LITERAL_MIN + 1)) - 1);
-    for (uint32_t todo = starts & m->head & ~m->digit; todo; todo &= todo - 1) {
+    for (uint32_t todo = starts & m->head; todo; todo &= todo - 1) {
         const uint32_t at = base + (uint32_t)__builtin_ctz(todo);
-        if (token_head_fits(d->eng, d->p + at))
+        if (!ch_digit(d->p[at]))
             pii_literal_read(d, at);
-    }
-    for (uint32_t todo = starts & m->digit; todo; todo &= todo - 1) {
-        const uint32_t at = base + (uint32_t)__builtin_ctz(todo);
-        if (d->n - at > LITERAL_MIN && preserve_may_start(d->p + at))
+        else if (d->n - at >= PRESERVE_DIGITS_MIN && preserve_may_start(d->p + at))
             pii_literal_digits(d, at);
     }
-    const uint32_t odd = m->odd << 1 | (base > 0 && d->p[base - 1] == '\\');
-    for (uint32_t todo = m->percent | ((m->punct | starts) & odd); todo; todo &= todo - 1)
+    for (uint32_t todo = escaped; todo; todo &= todo - 1)
         find_escaped(d, base + (uint32_t)__builtin_ctz(todo));
+}
+
+/* Most blocks have no place where one may start. */
+static inline void find_literals(struct detect *d, uint32_t base, const struct class_masks *m,
+                                 uint32_t starts) {
+    const uint32_t odd = m->odd << 1 | (base > 0 && d->p[base - 1] == '\\');
+    const uint32_t escaped = m->percent | ((m->punct | starts) & odd);
+    if ((starts & m->head) | escaped)
+        read_literals(d, base, m, starts, escaped);
 }
 
 /* A short number that nothing follows which could make it part of a longer one: a count, a year, a line. */
@@ -421,7 +427,7 @@ static uint32_t class_blocks(const struct detect *d, uint32_t base, uint32_t mos
         d->eng->class_of(d->p + base, blocks, m);
     if (blocks < most && left % CLASS_BYTES)
         class_rest(d, left % CLASS_BYTES, m + blocks++);
-    if (d->literals)
+    if (d->tokens)
         pii_byteclass_heads(&d->eng->heads, d->p + base, d->p + d->n, blocks, m);
     m[blocks] = (struct class_masks){0};
     return blocks;
@@ -440,7 +446,7 @@ static bool nothing_there(struct detect *d, const struct class_masks *m) {
     if (m[0].digit | m[0].punct | m[0].odd | (two ? m[1].digit | m[1].punct | m[1].odd : 0) ||
         run & run >> (SECRET_RUN_MIN - 8))
         return false;
-    if (d->literals && d->n >= LITERAL_MIN) {
+    if (d->tokens && d->n >= LITERAL_MIN) {
         find_literals(d, 0, m, m[0].alnum & ~(m[0].alnum << 1));
         if (two)
             find_literals(d, CLASS_BYTES, m + 1, m[1].alnum & ~(m[1].alnum << 1 | m[0].alnum >> 31));
@@ -475,7 +481,7 @@ static bool plain_pass(struct detect *d) {
             const uint32_t starts = m[k].alnum & ~(m[k].alnum << 1 | carry);
             carry = m[k].alnum >> 31;
             odd = odd || folds(d, base, m + k);
-            if (d->literals)
+            if (d->tokens)
                 find_literals(d, base, m + k, starts);
             skip = read_block(d, base, m + k, starts, skip);
         }
@@ -501,7 +507,7 @@ static void scan_folded(struct detect *d, uint32_t first) {
         if (d->out->at[i].kind == PII_LITERAL)
             d->out->at[kept++] = d->out->at[i];
     d->out->count = first = kept;
-    d->literals = false;
+    d->literals = d->tokens = false;
     d->p = text;
     d->n = len;
     d->percent_done = d->assign_done = d->option_u = 0;
@@ -538,6 +544,7 @@ void pii_engine_scan(const struct pii_engine *e, const struct pii_options *opt, 
         .score_min = opt->score_min ? opt->score_min : 50,
         .depth = opt->depth > PII_DEPTH_MAX ? PII_DEPTH_MAX : opt->depth,
         .literals = opt->literals,
+        .tokens = opt->literals || opt->tokens,
         .p = text.ptr,
         .n = (uint32_t)text.len,
         .out = out,

@@ -13,6 +13,7 @@ struct pii_options {
     uint8_t score_min; /* 0 means 50 */
     uint8_t depth;     /* encoded layers to open, at most PII_DEPTH_MAX */
     bool literals;     /* also find text that looks like a token */
+    bool tokens;       /* only say whether there is such text: out->has_token */
 };
 
 /* Compiles the tables. `rules` may be NULL. Errors name the rule and the test that failed. */

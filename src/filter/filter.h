@@ -49,6 +49,7 @@ struct filter_report {
     uint32_t unknown;                /* tokens that the vault does not know; left as they are */
     uint32_t refused[PII_KINDS_MAX]; /* tokens that the rules keep back; left as they are */
     uint32_t refused_total;
+    bool may_restore; /* by filter_restore_check: some text looks like a token, of the vault or not */
     struct filter_place noted, kept_back; /* the first plain value that was counted, and the first refused */
 };
 
@@ -91,6 +92,7 @@ struct filter_rules {
     /* PII_BIT of kinds that are looked for in plain text, for filter_restore_check: */
     uint64_t plain_refused; /* refused, unless this destination has returned the value itself */
     uint64_t plain_noted;   /* counted, with the same exception */
+    bool looks_for_tokens;  /* report->may_restore is wanted */
 };
 
 enum filter_result filter_restore_text(struct filter_scope *s, const struct filter_rules *rules,
@@ -104,6 +106,7 @@ enum filter_result filter_restore_edits(struct filter_scope *s, const struct fil
                                         struct filter_edits *ret_edits, struct filter_report *report);
 /* Values that stand there in plain text: what rules->plain_refused names, and secrets that the vault knows
  * from servers that this destination may have none of, are counted as refused; what rules->plain_noted names
- * is counted as found. FILTER_BLOCKED: something was refused. */
+ * is counted as found. FILTER_BLOCKED: something was refused. Where it leaves report->may_restore unset,
+ * filter_restore_edits() would find nothing. */
 enum filter_result filter_restore_check(struct filter_scope *s, const struct filter_rules *rules,
                                         const struct tape *t, uint32_t node, struct filter_report *report);

@@ -219,7 +219,7 @@ bool preserve_read(struct slice text, uint32_t at, struct token_match *m) {
     const struct slice rest = slice_from(text, at);
     if (!ch_digit(text.ptr[at]))
         return read_named(text, at, m);
-    if (rest.len < 9 || !preserve_may_start(rest.ptr) ||
+    if (rest.len < PRESERVE_DIGITS_MIN || !preserve_may_start(rest.ptr) ||
         (at > 0 && (ch_alnum(text.ptr[at - 1]) || memchr(".:-", text.ptr[at - 1], 3))))
         return false;
     return rest.ptr[4] == ':'   ? read_ipv6(rest, at, m)

@@ -19,7 +19,8 @@ void preserve_write(enum preserve_form form, const char *chars, size_t count, st
 /* The token whose characters start at `at`: behind `tok-`, or an address or a day. */
 bool preserve_read(struct slice text, uint32_t at, struct token_match *ret_match);
 
-/* May an address or a day that is a token start with this digit? Nine bytes are there. */
+#define PRESERVE_DIGITS_MIN 9 /* bytes of an address or a day that is a token */
+/* May one start with this digit? So many bytes are there. */
 static inline bool preserve_may_start(const char *p) {
     /* without branches: the digits are unpredictable */
     const bool address =

@@ -194,7 +194,8 @@ static bool watch_item(void *ctx, const struct source_item *item) {
     const struct slice text = item->layer.text;
     const struct pii_options opt = {.kinds = PII_BIT(PII_SECRET) | w->b.rules->plain_refused |
                                              w->b.rules->plain_noted,
-                                    .depth = PII_DEPTH_MAX};
+                                    .depth = PII_DEPTH_MAX,
+                                    .tokens = w->b.rules->looks_for_tokens};
     const struct pii_context where = {.key = item->key};
     if (item->is_number && !filter_source_number_fits(text))
         return true;
@@ -213,6 +214,7 @@ enum filter_result filter_restore_check(struct filter_scope *s, const struct fil
     arena_init(&w.b.arena);
     pii_spans_init(&w.spans);
     const bool fine = filter_source_walk(t, node, &w.b.arena, watch_item, &w);
+    report->may_restore |= w.spans.has_token;
     pii_spans_free(&w.spans);
     back_free(&w.b);
     return !fine ? FILTER_FAILED : report->refused_total > before ? FILTER_BLOCKED : FILTER_SAME;

@@ -16,7 +16,8 @@ struct pii_spans {
     struct pii_span *at;
     uint32_t count;
     uint32_t cap;
-    bool full; /* PII_SPANS_MAX was reached: the rest of the text is not scanned */
+    bool full;      /* PII_SPANS_MAX was reached: the rest of the text is not scanned */
+    bool has_token; /* text that looks like a token was seen, if it was asked for */
 };
 
 void pii_spans_init(struct pii_spans *s);

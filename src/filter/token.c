@@ -302,10 +302,11 @@ static bool name_starts(struct slice t, uint32_t at) {
     return false;
 }
 
-static bool token_at(const struct pii_engine *e, struct slice text, uint32_t at, uint32_t from,
-                     struct token_match *ret_match) {
+static inline bool token_at(const struct pii_engine *e, struct slice text, uint32_t at, uint32_t from,
+                            struct token_match *ret_match) {
     if (ch_digit(text.ptr[at]))
-        return preserve_read(text, at, ret_match);
+        return text.len - at >= PRESERVE_DIGITS_MIN && preserve_may_start(text.ptr + at) &&
+               preserve_read(text, at, ret_match);
     return ch_alpha(text.ptr[at]) && token_may_start(e, text.ptr + at) && name_starts(text, at) &&
            filter_token_read(e, text, at, ret_match) && ret_match->start >= from;
 }
@@ -320,7 +321,7 @@ static uint32_t may_start(const struct class_masks *m, uint32_t *word, uint64_t 
     *escapes = *escapes >> CLASS_BYTES | (uint64_t)((m->odd & ~m->far) | m->percent) << CLASS_BYTES;
     *word = m->alnum >> (CLASS_BYTES - 1);
     const uint32_t behind = (uint32_t)((*escapes << 2 | *escapes << 3 | *escapes << 6) >> CLASS_BYTES);
-    return (starts & m->digit) | ((starts | behind) & m->alnum & m->head);
+    return (starts | (behind & ~m->digit)) & m->alnum & m->head;
 }
 
 bool filter_token_find(const struct pii_engine *e, struct slice text, uint32_t from,
@@ -345,7 +346,6 @@ bool filter_token_find(const struct pii_engine *e, struct slice text, uint32_t f
 /* Where names of kinds may start, by their first three letters; behind two anything may come. */
 static void add_head(struct pii_engine *e, unsigned group, const char *name) {
     const unsigned head = (unsigned)(name[0] & 31) << 10 | (unsigned)(name[1] & 31) << 5;
-    e->kind_heads[head >> 5] = true;
     pii_byteclass_head_add(&e->heads, group, name);
     for (unsigned third = 0; third < 32; third++)
         if (!ch_alpha(name[2]) || third == (unsigned)(name[2] & 31))
@@ -356,15 +356,22 @@ void filter_token_build(struct pii_engine *e) {
     const unsigned kinds = PII_BUILTIN + (unsigned)pii_rules_count(e->rules);
     for (unsigned k = 0; k < kinds; k++)
         add_head(e, k, pii_engine_kind_name(e, k));
-    /* In one group with IP, whose second letter it shares: the group then lets nothing else through. */
+    /* In one group with IP, whose second letter it shares: the group then lets nothing else through. Among
+     * the others, TOK lets the fewest words through beside URL. */
     add_head(e, PII_IP, pii_kind_alias(PII_SECRET));
-    add_head(e, kinds, "TOK");
+    add_head(e, PII_URL, "TOK");
+}
+
+static void literal_add(struct detect *d, const struct token_match *m) {
+    d->out->has_token = true;
+    if (d->literals)
+        pii_detect_add(d, m->start, m->end, PII_LITERAL, 100, "token");
 }
 
 void pii_literal_digits(struct detect *d, uint32_t at) {
     struct token_match m;
     if (preserve_read(slice_of(d->p, d->n), at, &m))
-        pii_detect_add(d, m.start, m.end, PII_LITERAL, 100, "token");
+        literal_add(d, &m);
 }
 
 void pii_literal_read(struct detect *d, uint32_t at) {
@@ -373,5 +380,5 @@ void pii_literal_read(struct detect *d, uint32_t at) {
     if (at + 3 > d->n || !ch_alpha(d->p[at]) || !token_may_start(d->eng, d->p + at) || !name_starts(text, at))
         return;
     if (filter_token_read(d->eng, text, at, &m))
-        pii_detect_add(d, m.start, m.end, PII_LITERAL, 100, "token");
+        literal_add(d, &m);
 }

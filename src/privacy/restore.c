@@ -124,6 +124,7 @@ enum call_next restore_step(struct call *c) {
     struct filter_rules rules = privacy_restore_rules(s, c->server, c->name, &c->arena);
     rules.plain_refused = plain.plain_refused;
     rules.plain_noted = plain.plain_noted;
+    rules.looks_for_tokens = turns;
     const struct tape *t = &c->request->tape;
     struct filter_edits edits = {0};
     if (v)
@@ -133,8 +134,9 @@ enum call_next restore_step(struct call *c) {
                : filter_restore_check(vault_scope(v), &rules, t, c->args, report) == FILTER_FAILED))
         return fail(c);
     const enum filter_result back =
-        turns ? filter_restore_edits(vault_scope(v), &rules, t, c->args, &c->arena, &edits, report)
-              : FILTER_SAME;
+        report->may_restore
+            ? filter_restore_edits(vault_scope(v), &rules, t, c->args, &c->arena, &edits, report)
+            : FILTER_SAME;
     if (vault_fetches(v, c))
         return CALL_WAIT;
     note_plain(c, report);

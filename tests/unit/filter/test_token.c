@@ -284,6 +284,82 @@ static void found_at_every_place(void **state) {
     rig_free(&r);
 }
 
+/* What restoring would find, a scan for tokens has to notice: without it the arguments are not read again.
+ * And blocks find what the look at every byte does: a short text is read by the one, with blanks around it by
+ * the other. */
+static void noticed_when_it_can_be_found(void **state) {
+    (void)state;
+    struct rig r;
+    rig_init(&r, 1);
+    static const char *const values[] = {"bob@example.org", "192.168.7.9", "+1 202-555-0143",
+                                         "dob: 1989-04-17", "2a02:8388:1::7"};
+    static const char *const others[] = {" ",
+                                         "%5b",
+                                         "\\u005b",
+                                         "\\n",
+                                         "%20",
+                                         "&#91;",
+                                         "]",
+                                         "tok",
+                                         "to",
+                                         "Email_",
+                                         "IP 240",
+                                         "secret-",
+                                         "data",
+                                         "241.7.",
+                                         "5312-01-1",
+                                         "2001:db8:7069:",
+                                         "\xe2\x80\x8b",
+                                         "7",
+                                         "api_key_",
+                                         "url",
+                                         "x",
+                                         "\xc3\xa9"};
+    char *parts[2 * ARRAY_LEN(values) + ARRAY_LEN(others)];
+    size_t count = 0, found = 0;
+    for (size_t i = 0; i < 2 * ARRAY_LEN(values); i++) {
+        r.opt.preserve = i % 2;
+        parts[count++] = rig_hide(&r, values[i / 2]);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(others); i++)
+        parts[count++] = mem_dup(others[i], strlen(others[i]));
+    uint32_t seed = 7;
+    for (unsigned round = 0; round < 40000; round++) {
+        char padded[1024];
+        size_t len = 0;
+        memset(padded, ' ', sizeof(padded));
+        const size_t before = 300 + round % 64;
+        for (unsigned i = 0; i < 5; i++) {
+            seed = seed * 1664525 + 1013904223;
+            const char *part = parts[(seed >> 16) % count];
+            const size_t most = strlen(part), cut = seed >> 8 & 3 ? most : (seed >> 10) % (most + 1);
+            memcpy(padded + before + len, part, cut);
+            len += cut;
+        }
+        struct token_match near, far;
+        const bool is_there = filter_token_find(r.engine, slice_of(padded + before, len), 0, &near);
+        const bool in_blocks = filter_token_find(r.engine, slice_of(padded, sizeof(padded)), 0, &far);
+        assert_int_equal(is_there, in_blocks);
+        if (is_there)
+            assert_int_equal(near.start + before, far.start);
+        for (unsigned whole = 0; whole < 2; whole++) {
+            cleanup_pii_spans struct pii_spans s;
+            pii_spans_init(&s);
+            const struct slice text =
+                whole ? slice_of(padded, sizeof(padded)) : slice_of(padded + before, len);
+            pii_engine_scan(r.engine, &(struct pii_options){.tokens = true}, text, NULL, &s);
+            assert_true(s.has_token || !is_there);
+            for (uint32_t i = 0; i < s.count; i++)
+                assert_int_not_equal(s.at[i].kind, PII_LITERAL);
+        }
+        found += is_there;
+    }
+    assert_true(found > 4000 && found < 39000);
+    for (size_t i = 0; i < count; i++)
+        free(parts[i]);
+    rig_free(&r);
+}
+
 static void modes(void **state) {
     (void)state;
     struct rig r;
@@ -318,6 +394,7 @@ int main(void) {
         cmocka_unit_test(addresses_and_days_are_kept),
         cmocka_unit_test(no_day_and_no_address_is_another),
         cmocka_unit_test(found_at_every_place),
+        cmocka_unit_test(noticed_when_it_can_be_found),
         cmocka_unit_test(modes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
