@@ -20,7 +20,11 @@ static const char style[] =
     "h2 a{color:inherit}.muted{color:var(--muted)}\n"
     ".table{overflow-x:auto}table{border-collapse:collapse;width:100%}\n"
     "th,td{text-align:left;padding:.35rem .6rem;border-bottom:1px solid "
-    "var(--line);vertical-align:top;overflow-wrap:anywhere}\n"
+    "var(--line);vertical-align:top}\n"
+    "th{white-space:nowrap}td:first-child{overflow-wrap:anywhere;min-width:11rem}td "
+    "[class^=m-]{white-space:nowrap}\n"
+    ".badge{display:inline-block;border:1px solid;border-radius:1em;padding:.05em "
+    ".7em;font-size:.9rem;font-weight:600}\n"
     "th{color:var(--muted);font-weight:600}dl{display:grid;grid-template-columns:max-content 1fr;gap:.25rem "
     "1.2rem;margin:.5rem 0}\n"
     "dt{color:var(--muted)}dd{margin:0;overflow-wrap:anywhere}\n"
@@ -230,8 +234,10 @@ static void put_block(const struct sheet *s, const struct sheet_block *b, const 
         break;
     case SHEET_TEXT:
         buf_put_str(out, "<p>");
+        if (b->mark.len)
+            buf_printf(out, "<span class=\"badge m-%.*s\">", SLICE_FMT(b->mark));
         put_text(out, b->text);
-        buf_put_str(out, "</p>\n");
+        buf_put_str(out, b->mark.len ? "</span></p>\n" : "</p>\n");
         break;
     case SHEET_BAR:
         put_bar(b, out);

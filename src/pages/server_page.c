@@ -11,6 +11,8 @@
 static const char *plural(size_t n) { return n == 1 ? "" : "s"; }
 
 struct slice server_page_count_line(const struct subject *s, struct arena *a) {
+    if (s->count && !subject_changing(s))
+        return arena_printf(a, "%zu tool%s, read-only.", s->count, plural(s->count));
     return arena_printf(a, "%zu tool%s. %zu can modify or destroy data without limits.", s->count,
                         plural(s->count), subject_changing(s));
 }
@@ -45,7 +47,7 @@ static void put_counts(const struct subject *subject, struct slice title, struct
     sheet_bar(s, subject->by_class[RISK_READ],
               subject->by_class[RISK_WRITE] + subject->by_class[RISK_EXECUTE], destructive + money);
     static const char *const risks[] = {"Low Risk", "Medium Risk", "High Risk", "Critical Risk"};
-    sheet_text(s, "%s", risks[subject_risk(subject)]);
+    sheet_badge(s, risks[subject_risk(subject)], risk_severity_name(subject_risk(subject)));
     if (changing)
         sheet_text(s,
                    "%zu of %.*s's %zu tools can modify, destroy, or commit something on every call, and an "
@@ -404,10 +406,11 @@ static void put_questions(const struct subject *subject, struct slice title, str
     sheet_question(
         s, arena_printf(a, "Can an AI agent delete data through the %.*s MCP server?", SLICE_FMT(title)),
         worst ? arena_printf(a,
-                             "Yes. The server exposes %zu destructive tool%s including `%.*s`. What they "
-                             "remove cannot be brought back through it. The starter policy refuses them, so "
-                             "that no call reaches the server.",
-                             worst, plural(worst), SLICE_FMT(tool))
+                             "Yes. The server exposes %zu destructive tool%s%s `%.*s`. What %s cannot be "
+                             "brought back through the server. The starter policy refuses %s, so that no "
+                             "call reaches the server.",
+                             worst, plural(worst), worst == 1 ? ":" : ", including", SLICE_FMT(tool),
+                             worst == 1 ? "it removes" : "they remove", worst == 1 ? "it" : "them")
               : arena_printf(a,
                              "No tool of it is classified as destructive. %zu can still change or run "
                              "something; the starter policy limits them.",

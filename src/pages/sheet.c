@@ -47,6 +47,11 @@ void sheet_text(struct sheet *s, const char *fmt, ...) {
     add(s, SHEET_TEXT)->text = arena_dup(s->a, slice_str(made));
 }
 
+void sheet_badge(struct sheet *s, const char *text, const char *mark) {
+    sheet_text(s, "%s", text);
+    s->last->mark = slice_str(mark);
+}
+
 void sheet_bar(struct sheet *s, size_t read, size_t changing, size_t worst) {
     struct sheet_block *b = add(s, SHEET_BAR);
     b->numbers[0] = read;

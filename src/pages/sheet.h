@@ -35,6 +35,7 @@ struct sheet_block {
     enum sheet_kind kind;
     bool detail; /* omitted in the short form */
     struct slice title, text, language;
+    struct slice mark; /* of a text: a badge in that colour */
     size_t columns;
     size_t numbers[3];
     struct sheet_row *rows, *last_row;
@@ -57,6 +58,8 @@ void sheet_init(struct sheet *s, struct arena *a, const char *kind);
 struct slice sheet_name(struct sheet *s, struct slice name);
 void sheet_heading(struct sheet *s, const char *text, bool detail);
 void sheet_text(struct sheet *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* "Critical Risk", in the colour of "critical". */
+void sheet_badge(struct sheet *s, const char *text, const char *mark);
 void sheet_bar(struct sheet *s, size_t read, size_t changing, size_t worst);
 void sheet_code(struct sheet *s, const char *title, const char *language, struct slice text);
 void sheet_question(struct sheet *s, struct slice question, struct slice answer);

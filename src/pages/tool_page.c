@@ -204,6 +204,12 @@ static bool fits(const struct risk_known *k, const struct subject_tool *tool, co
     return server.newest;
 }
 
+/* Was it classified for the same word? */
+static bool same_reason(const struct risk_known *k, const struct subject_tool *tool) {
+    return tool->evidence_count && k->evidence.count &&
+           slice_eq(risk_catalogue_item(k->evidence, 0), tool->evidence[0]);
+}
+
 static void put_related_one(struct sheet *s, const struct risk_known *k) {
     sheet_link(s, subject_tool_target(k, s->a), sheet_name(s, k->tool),
                arena_printf(s->a, "%s, %s", sheet_name(s, k->package).ptr, risk_class_name(k->cls)));
@@ -224,11 +230,11 @@ static void put_related(const struct subject *subject, const struct subject_tool
         shown++;
     }
     size_t last = SIZE_MAX;
-    for (size_t i = 1; i <= all && i < 600 && shown < PAGES_RELATED_MAX;
-         i++) { /* its neighbours in the alphabet */
-        size_t at = place + same + i - 1;
-        risk_catalogue_get(risk_catalogue_in_order(at < all ? at : at - all), &k);
-        if (k.server == last || k.tags != tool->tags || !fits(&k, tool, subject))
+    for (size_t i = 0; i < all && i < 1200 && shown < PAGES_RELATED_MAX; i++) {
+        /* its neighbours in the alphabet, in both directions: names that begin alike */
+        size_t step = i / 2 + 1, at = i % 2 ? place + all - step : place + same + step - 1;
+        risk_catalogue_get(risk_catalogue_in_order(at % all), &k);
+        if (k.server == last || k.tags != tool->tags || !same_reason(&k, tool) || !fits(&k, tool, subject))
             continue;
         last = k.server;
         put_related_one(s, &k);
@@ -291,7 +297,7 @@ static void put_about(const struct subject *subject, const struct subject_tool *
         s->last->last_row->cells[1].link = subject_target(subject, a);
     sheet_fact(s, "Class", slice_str(risk_class_name(tool->cls)));
     sheet_fact(s, "Severity", slice_str(risk_severity_name(risk_class_severity(tool->cls))));
-    sheet_fact(s, "Sure", arena_printf(a, "%u %%", tool->confidence));
+    sheet_fact(s, "Confidence", arena_printf(a, "%u %%", tool->confidence));
     sheet_fact(s, "Signals", tool_page_signals(tool, s));
     sheet_fact(s, "Parameters", arena_printf(a, "%u", tool->properties));
     sheet_fact(s, "Tokens", arena_printf(a, "%u", tool->tokens));
@@ -317,7 +323,7 @@ void tool_page(const struct subject *subject, size_t at, struct sheet *s) {
     emit_key(&e, "definition");
     tool_page_put_facts(tool, &e);
     s->facts = arena_dup(s->a, buf_slice(&facts));
-    sheet_text(s, "%s", risk);
+    sheet_badge(s, risk, risk_severity_name(risk_class_severity(tool->cls)));
     sheet_text(s, "AI agents call `%.*s` %s %.*s.", SLICE_FMT(name), classes[tool->cls].what,
                SLICE_FMT(server));
     put_about(subject, tool, s);

@@ -110,8 +110,8 @@ static struct opinion with_second_verb(const struct risk_facts *f, size_t lead, 
 /* "build_status", "deploy_logs": the verb only names what is read. */
 static bool names_a_state(const struct risk_facts *f, size_t lead) {
     const struct risk_word *last = f->words[f->count - 1];
-    return f->count == lead + 2 && f->words[lead] && f->words[lead]->nouns & NOUN_DEED && last &&
-           last->nouns & NOUN_STATE;
+    return f->count == lead + 2 && f->words[lead] && f->words[lead]->nouns & (NOUN_DEED | NOUN_ENGINE) &&
+           last && last->nouns & NOUN_STATE;
 }
 
 /* "list_create", "query_execute", "view_delete": a noun that could be a verb, then the verb. */
@@ -569,6 +569,8 @@ static void consider_foreign(const struct risk_facts *f, const struct opinion *n
         return;
     if (cls == RISK_EXECUTE && f->read_only_said)
         cls = RISK_READ;
+    if (cls == RISK_EXECUTE && n->verb && n->verb->kind != WORD_BROAD && n->cls != RISK_NONE)
+        return;                                   /* book_session: "performs a booking" */
     if (n->verb && n->cls == RISK_READ && !opens) /* overview: "... el total a pagar": only mentioned */
         cls = RISK_READ;
     bool named = n->verb && n->verb->kind != WORD_BROAD && n->cls > cls;

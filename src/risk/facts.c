@@ -78,6 +78,8 @@ static bool said_read_only(struct slice lower) {
                                           "only select",
                                           "select queries",
                                           "select query",
+                                          "select sql",
+                                          "a select ",
                                           "doesn't modify",
                                           "without modifying",
                                           "solo lectura",
@@ -194,6 +196,8 @@ static void gather_property(struct risk_facts *f, const struct tape *t, uint32_t
     static const char *const said[] = {"message", "body", "comment", "feedback", NULL};
     if (in_words(last, said))
         f->params |= RISK_PARAM_MESSAGE;
+    if (slice_is(last, "payment") || slice_is(last, "payments"))
+        f->params |= RISK_PARAM_PAYMENT;
     if (slice_is(last, "prompt"))
         f->params |= RISK_PARAM_PROMPT;
     static const char *const kept[] = {"content", "body", "message", "value", "text", "data", "title", NULL};
@@ -287,7 +291,7 @@ static bool only_about_money(const struct risk_facts *f, struct slice word) {
 /* Money is the object when a word for it stands in the name, not followed by one that makes it a setting
  * ("payment method", "invoice template"). */
 static bool names_money(const struct risk_facts *f) {
-    uint32_t wanted = NOUN_MONEY | (f->ctx->till ? NOUN_TRADE : 0);
+    uint32_t wanted = NOUN_MONEY | (f->ctx->till || f->params & RISK_PARAM_PAYMENT ? NOUN_TRADE : 0);
     const struct risk_word *last = f->count ? f->words[f->count - 1] : NULL;
     if (last && last->nouns & (NOUN_MINOR | NOUN_STATE) && !(last->nouns & wanted))
         return false; /* order_comment, payment_link_tags */

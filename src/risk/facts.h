@@ -19,6 +19,7 @@ enum risk_param {
     RISK_PARAM_CONTENT = 1 << 9,  /* a text to be kept or sent */
     RISK_PARAM_MESSAGE = 1 << 10, /* a text for somebody */
     RISK_PARAM_PROMPT = 1 << 11,  /* a text for a model */
+    RISK_PARAM_PAYMENT = 1 << 12, /* how it is paid for */
 };
 
 struct risk_facts {

@@ -178,7 +178,10 @@ static void comment_tool(const struct risk_starter *s, const struct risk_entry *
     struct slice text =
         node && tape_is(s->t, node, TAPE_STRING) ? slice_trim(tape_text(s->t, node, a)) : (struct slice){0};
     text = glyph_printable(text, COMMENT_BYTES_MAX, a);
-    buf_printf(out, "  # %.*s: %.*s\n", SLICE_FMT(e->name), SLICE_FMT(text));
+    if (text.len)
+        buf_printf(out, "  # %.*s: %.*s\n", SLICE_FMT(e->name), SLICE_FMT(text));
+    else
+        buf_printf(out, "  # %.*s\n", SLICE_FMT(e->name));
     buf_printf(out, "  #   %s, %u%% sure, %u tokens", risk_severity_name(e->report.severity),
                e->report.confidence, e->tokens);
     if (e->report.tags)

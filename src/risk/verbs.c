@@ -16,20 +16,24 @@ static enum risk_class run_class(const struct risk_facts *f, uint32_t object) {
     return object & NOUN_REPORT ? RISK_READ : RISK_EXECUTE;
 }
 
-static bool lands_in_file(const struct risk_facts *f) {
+static bool says_saved(const struct risk_facts *f) {
     static const char *const phrases[] = {"saved to",  "save to", "to disk", "local file",
                                           "to a file", "saves",   NULL};
     for (const char *const *p = phrases; *p; p++)
         if (risk_contains(f->lower, *p))
             return true;
-    return f->params & RISK_PARAM_PATH && !(f->params & RISK_PARAM_REMOTE);
+    return false;
+}
+
+static bool lands_in_file(const struct risk_facts *f) {
+    return says_saved(f) || (f->params & RISK_PARAM_PATH && !(f->params & RISK_PARAM_REMOTE));
 }
 
 static enum risk_class export_class(const struct risk_facts *f, enum risk_class base) {
-    if (lands_in_file(f))
-        return RISK_WRITE;
     bool returned = risk_contains(f->lower, "base64") || risk_contains(f->lower, "embedded resource") ||
                     risk_contains(f->lower, "download url") || risk_contains(f->lower, "download link");
+    if (says_saved(f) || (lands_in_file(f) && !returned))
+        return RISK_WRITE;
     /* The only file is the one that is fetched: it goes to the caller. */
     return returned || f->params & RISK_PARAM_REMOTE ? RISK_READ : base;
 }
