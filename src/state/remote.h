@@ -123,5 +123,5 @@ void state_remote_start(struct remote *r, struct io_loop *loop);
 /* What all keys of a shard start with. */
 struct slice state_remote_prefix(const struct remote *r, unsigned shard, struct arena *a);
 struct slice state_remote_kind(enum state_kind kind); /* one letter */
-/* Whose counter it is, for the bound of one client: "-" for nobody's. */
+/* Whose counter it is, for the bound of one client: "-" for one of no client. */
 const char *state_remote_client(const struct remote_held *h, struct arena *a);
