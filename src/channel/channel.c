@@ -393,7 +393,7 @@ static void learn_description(struct channel *ch, const struct tape *t, uint32_t
 static void refused(struct channel *ch, bool legacy) {
     char why[160];
     snprintf(why, sizeof(why), "server `%s` refused %s", ch->server->up.name,
-             legacy ? "to be initialised" : "to say what it is");
+             legacy ? "to be initialised" : "to describe itself");
     link_drop(ch);
     ch->failures++;
     fail_waiting(ch, why);

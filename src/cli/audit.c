@@ -490,7 +490,7 @@ static const struct cli_option verify_rows[] = {
      .help = "the public key to trust, kept elsewhere; else the one beside the log. With --fleet also a "
              "directory of keys (*.pub)"},
     {CLI_SWITCH(struct verify_options, fleet), .name = "fleet",
-     .help = "the logs of all gates that ship to the same database, and what they say of each other"},
+     .help = "the logs of all gates that ship to the same database, and their records about each other"},
     {CLI_TEXT(struct verify_options, kept), .name = "kept", .argument = "SEQ:HASH",
      .help = "a hash that an earlier verify printed and that was kept elsewhere: that record must still have "
              "it"},
@@ -551,7 +551,7 @@ static void verify_rest(struct buf *out, const struct audit_report *r) {
                    ": see sallyport audit show %" PRIu64 "\n",
                    r->gaps, r->first_gap, r->first_gap);
     if (r->rings.unrecorded)
-        buf_printf(out, "%" PRIu64 " records could not be stored, and no gap record says so yet\n",
+        buf_printf(out, "%" PRIu64 " records could not be stored, and no gap record reports them yet\n",
                    r->rings.unrecorded);
     if (r->rings.left)
         buf_printf(out,
@@ -580,7 +580,7 @@ static void verify_text(struct buf *out, const struct audit_report *r) {
                " signed checkpoints, the last at record %" PRIu64 "\n",
                r->records, r->first_seq, r->last_seq, r->segments, r->checkpoints, r->signed_seq);
     if (r->retired)
-        buf_printf(out, "%" PRIu64 " older segments were retired, on record\n", r->retired);
+        buf_printf(out, "%" PRIu64 " older segments were retired and recorded\n", r->retired);
     verify_rest(out, r);
     buf_printf(out, "hash of record %" PRIu64 ": %s\n", r->last_seq, r->last_hash);
 }
@@ -663,13 +663,13 @@ static const struct cli_example verify_examples[] = {
     {"sallyport audit verify --key audit.pub", "by a key that was kept elsewhere"},
     {"sallyport audit verify --fleet --key keys/", "all gates of a fleet, by their keys"},
     {"sallyport audit verify --kept 4711:c206c3ac845b36c5edbe9c21b9d1c1893e4b49cab242c788f9bb955dc1303ae5",
-     "does the log still go through a hash that was kept elsewhere?"},
+     "does the log still contain a hash that was kept elsewhere?"},
     {0},
 };
 
 const struct cli_command cli_audit_verify = {
     .name = "audit verify",
-    .summary = "prove that the audit log is what was written",
+    .summary = "verify that the audit log is complete and unchanged",
     .detail =
         "Recomputes every hash and checks every signature. Any record that was edited, removed, moved or cut "
         "off is found, and the first bad one is named; the exit status is then 1.\n\n"

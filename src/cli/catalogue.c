@@ -78,7 +78,7 @@ static int catalogue_stats_run(const void *options, const struct cli_rest *rest)
                risk_catalogue_count(), (unsigned long long)tokens);
     for (int cls = RISK_READ; cls < RISK_CLASSES; cls++)
         buf_printf(&out, "%s %zu\n", risk_class_name((enum risk_class)cls), by_class[cls]);
-    buf_printf(&out, "how they were had: listed %zu, from source %zu, documented %zu\n", by_had[RISK_LISTED],
+    buf_printf(&out, "source: listed %zu, from source %zu, documented %zu\n", by_had[RISK_LISTED],
                by_had[RISK_SOURCE], by_had[RISK_DOCUMENTED]);
     char made[CLOCK_TEXT_MAX];
     clock_text(about.made * 1000, made);

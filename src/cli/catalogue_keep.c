@@ -257,7 +257,7 @@ static const struct cli_example trust_examples[] = {
 
 const struct cli_command cli_catalogue_trust = {
     .name = "catalogue trust",
-    .summary = "trust a package whose name is close to that of another, on record",
+    .summary = "trust a package whose name resembles another; recorded in the audit log",
     .options = trust_rows,
     .options_size = sizeof(struct trust_options),
     .operands = "[NAME]",

@@ -153,7 +153,7 @@ int cli_clients_find(struct cli_clients *c, const struct cli_client *only, const
                      struct err *err) {
     char path[PATH_MAX], real[PATH_MAX];
     if (!getenv("HOME"))
-        return err_set(err, "HOME is not set: where to look?");
+        return err_set(err, "HOME is not set: set it to the home directory");
     for (size_t i = 0; i < ARRAY_LEN(places); i++) {
         const struct place *p = &places[i];
         const struct cli_client *client = &clients[p->client];

@@ -22,7 +22,8 @@ struct code_packages_options {
 static const struct cli_option code_packages_rows[] = {
     {CLI_SWITCH(struct code_packages_options, json), .name = "json", .help = "print JSON"},
     {CLI_SWITCH(struct code_packages_options, on_request), .name = "on-request",
-     .help = "add: usable only as long as code.packages.allow names it; the gate says so when an agent asks"},
+     .help = "add: usable only as long as code.packages.allow names it; the gate reports that to an agent "
+             "that uses it"},
     {0},
 };
 

@@ -15,7 +15,7 @@ static const char *const cli_log_formats[] = {"text", "json", NULL};
 const struct cli_option cli_common_options[] = {
     {CLI_SWITCH(struct cli_common, help), .name = "help", .letter = 'h', .help = "print this help"},
     {CLI_CHOICE(struct cli_common, log_level), .name = "log-level", .choices = cli_log_levels,
-     .fallback = "info", .help = "what is worth a line on stderr"},
+     .fallback = "info", .help = "least severe level that is logged on stderr"},
     {CLI_CHOICE(struct cli_common, log_format), .name = "log-format", .choices = cli_log_formats,
      .fallback = "text", .help = "lines for people, or one JSON object a line"},
     {0},

@@ -122,7 +122,7 @@ static void check_sandbox(struct doctor_findings *all, const struct sandbox *s, 
     struct doctor_finding *f =
         cli_doctor_note(all, level, "sandbox", "", "tier %d, %s%s%s", tier, tiers[tier],
                         tier > 3   ? "; it lacks: "
-                        : tier > 1 ? "; kept from tier 1 by: "
+                        : tier > 1 ? "; tier 1 is not available: "
                                    : "",
                         tier > 1 ? why : "");
     if (tier != 1)
@@ -294,7 +294,7 @@ static const struct cli_example doctor_examples[] = {
 
 const struct cli_command cli_doctor = {
     .name = "doctor",
-    .summary = "check settings, policies, permissions, port, servers and sandbox, and say the fix",
+    .summary = "check settings, policies, permissions, port, servers and sandbox, and print fixes",
     .detail =
         "Checks the state directory and its keys, the settings, every policy that they name, and who may "
         "read "

@@ -186,8 +186,8 @@ static bool check_settings_file(struct doctor_findings *all, const char *path, b
         return false;
     if (!secrets || stat(path, &st) != 0 || !(st.st_mode & 044))
         return true;
-    struct doctor_finding *f = cli_doctor_note(all, DOCTOR_ODD, "settings", path,
-                                               "others may read it, and what it gives to servers");
+    struct doctor_finding *f =
+        cli_doctor_note(all, DOCTOR_ODD, "settings", path, "other users can read it and the secrets in it");
     f->fix = arena_printf(&all->arena, "chmod 0600 %.*s", SLICE_FMT(quoted(all, path)));
     return false;
 }

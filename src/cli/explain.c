@@ -106,7 +106,7 @@ static enum policy_class class_by_name(const struct explain_options *opt, struct
     struct risk_report report;
     risk_toolset_read(&t, 0, (struct slice){0}, a, &ctx);
     risk_classify(&ctx, &t, 1, a, &report);
-    log_info("`%s` counts as %s, by its name alone; --class says otherwise", opt->tool,
+    log_info("`%s` counts as %s, judged by its name alone; set another class with --class", opt->tool,
              risk_class_name(report.cls));
     return (enum policy_class)report.cls;
 }

@@ -37,7 +37,7 @@ struct grants_options {
 
 static const struct cli_option create_rows[] = {
     {CLI_TEXT(struct grants_options, label), .name = "label", .argument = "TEXT", .fallback = "",
-     .help = "what it is for, or whose"},
+     .help = "its purpose or owner"},
     {CLI_TEXT(struct grants_options, expires), .name = "expires", .argument = "TIME",
      .help = "when it ends: 30d, 12h, or a time like 2027-01-31T12:00:00Z; by default never"},
     {CLI_LIST(struct grants_options, servers), .name = "server", .argument = "GLOB",
@@ -435,7 +435,7 @@ static const struct cli_example revoke_examples[] = {
 
 const struct cli_command cli_grants_revoke = {
     .name = "grants revoke",
-    .summary = "end a grant, and the sessions it has open, at once",
+    .summary = "end a grant and its open sessions immediately",
     .options = plain_rows,
     .options_size = sizeof(struct grants_options),
     .operands = "NAME",

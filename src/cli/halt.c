@@ -136,12 +136,12 @@ static int resume_run(const void *options, const struct cli_rest *rest) {
 
 static const struct cli_example stop_all_examples[] = {
     {"sallyport stop-all --reason \"looking into odd payments\" --cancel",
-     "refuse everything, and end what is in flight"},
+     "refuse everything, and cancel calls in flight"},
     {0}};
 
 const struct cli_command cli_stop_all = {
     .name = "stop-all",
-    .summary = "refuse every call at once, at every gate of this home",
+    .summary = "refuse every call immediately, at every gate of this home",
     .detail = "Stays in force until `sallyport resume`, also after restarts. The audit log records who "
               "stopped it and why.",
     .options = stop_rows,
@@ -154,7 +154,7 @@ static const struct cli_example stop_examples[] = {
      "agents cannot reach this server until `sallyport resume stripe`"},
     {0}};
 static const struct cli_example stop_grant_examples[] = {
-    {"sallyport stop-grant ci --cancel", "pause one agent, and end what it has in flight"}, {0}};
+    {"sallyport stop-grant ci --cancel", "pause one agent, and cancel its calls in flight"}, {0}};
 static const struct cli_example resume_examples[] = {
     {"sallyport resume", "everything passes again as the policies say"},
     {"sallyport resume stripe", "only what was stopped under this name"},

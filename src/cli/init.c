@@ -26,7 +26,7 @@ static const struct cli_option init_rows[] = {
     {CLI_SWITCH(struct init_options, yes), .name = "yes", .letter = 'y',
      .help = "ask nothing: start servers, write changes"},
     {CLI_SWITCH(struct init_options, dry_run), .name = "dry-run", .letter = 'n',
-     .help = "say what would be done, write nothing"},
+     .help = "print the changes without writing them"},
     {CLI_SWITCH(struct init_options, details), .name = "details",
      .help = "show every change line by line; at the terminal, `d` at the question does"},
     {CLI_SWITCH(struct init_options, start), .name = "start",
@@ -265,7 +265,7 @@ static int init_run(const void *options, const struct cli_rest *rest) {
 
 static const struct cli_example init_examples[] = {
     {"sallyport init", "find the servers of every client, show what would change, ask, write"},
-    {"sallyport init --dry-run --no-start", "only look; nothing is started"},
+    {"sallyport init --dry-run --no-start", "only print; nothing is started"},
     {"sallyport init --dry-run --details", "every line that would be written"},
     {"sallyport init --client cursor --server files --yes", "one server of one client, without questions"},
     {"sallyport init --mode serve", "one gate for all clients instead of one before each server"},

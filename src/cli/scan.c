@@ -180,7 +180,7 @@ static const struct cli_example scan_examples[] = {
     {"sallyport scan -- npx -y some-server@1.2.3", "ask a server that is started for it"},
     {"sallyport scan --no-network -- npx -y some-server@1.2.3",
      "the same, without network access for the server"},
-    {"sallyport scan --mcp-config .mcp.json", "all servers of a client at once"},
+    {"sallyport scan --mcp-config .mcp.json", "all servers of a client together"},
     {"sallyport scan --mcp-config .mcp.json --format intercept -o policies",
      "a policy for each of them, as policies/NAME.yaml"},
     {"sallyport scan --tools-json tools.json --format sarif --fail-on poison --fail-on drift",
@@ -191,9 +191,10 @@ static const struct cli_example scan_examples[] = {
 const struct cli_command cli_scan = {
     .name = "scan",
     .summary = "classify a server's tools and write a policy that fits",
-    .detail = "Everything is decided on this machine, by rules that say why. Definitions that carry "
-              "instructions are marked "
-              "with `!` and left out of the policy, so that its default refuses them.",
+    .detail =
+        "Everything is decided on this machine, by rules that give their reason. Definitions that carry "
+        "instructions are marked "
+        "with `!` and left out of the policy, so that its default refuses them.",
     .synopses = scan_synopses,
     .options = scan_rows,
     .options_size = sizeof(struct scan_options),

@@ -268,7 +268,7 @@ static void status_text(struct status *s, struct buf *out) {
     cli_gates_each(s->home, text_gate, out);
     status_text_state(s, out);
     if (s->rings.unrecorded)
-        buf_printf(out, "Not in the audit log: %" PRIu64 " records, for which it had no room\n",
+        buf_printf(out, "Not in the audit log: %" PRIu64 " records, because it was full\n",
                    s->rings.unrecorded);
     if (s->rings.left)
         buf_printf(out, "Killed gates: %" PRIu64 "; their last records are read when a gate starts\n",

@@ -24,7 +24,7 @@ static const struct cli_option validate_rows[] = {
     {CLI_TEXT(struct validate_options, config), .name = "config", .letter = 'c', .argument = "POLICY",
      .required = true, .help = "the policy file, YAML or JSON in either dialect; - for stdin"},
     {CLI_SWITCH(struct validate_options, lint), .name = "lint",
-     .help = "also warn about rules that cannot fire or miss what they mean"},
+     .help = "also warn about rules that cannot match or miss calls that they are meant for"},
     {CLI_TEXT(struct validate_options, tools_json), .name = "tools-json", .argument = "FILE",
      .help = "with --lint: compare conditions with the schemas of these tools, a tools/list result"},
     {CLI_TEXT(struct validate_options, lock), .name = "lock", .argument = "FILE", .fallback = RISK_LOCK_NAME,
@@ -37,7 +37,7 @@ static const struct cli_option validate_rows[] = {
 
 static const struct cli_example validate_examples[] = {
     {"sallyport validate -c policy.yaml", "say whether the policy is valid"},
-    {"sallyport validate -c policy.yaml --lint", "and what is odd about it"},
+    {"sallyport validate -c policy.yaml --lint", "and print warnings"},
     {"sallyport validate -c policy.yaml --lint --tools-json tools.json",
      "and which conditions do not fit the tools"},
     {0},

@@ -7,7 +7,7 @@
 #define NONCE 12
 #define TAG 16
 
-_Static_assert(NONCE + TAG == CRYPTO_SEAL_HEAD, "what stands in front of the ciphertext");
+_Static_assert(NONCE + TAG == CRYPTO_SEAL_HEAD, "the header of the ciphertext");
 
 static bool aead_run(bool encrypt, const unsigned char *key, struct slice bound, const unsigned char *nonce,
                      unsigned char *tag, struct slice in, unsigned char *out) {

@@ -17,6 +17,6 @@
 void crypto_seal(const unsigned char key[CRYPTO_SEAL_KEY], struct slice bound, struct slice text,
                  void *ret_box);
 /* False when the box was changed, or sealed with another key or for another `bound`. `ret_text` has room for
- * box.len - CRYPTO_SEAL_HEAD bytes and holds nothing of use after a failure. */
+ * box.len - CRYPTO_SEAL_HEAD bytes and is undefined after a failure. */
 bool crypto_unseal(const unsigned char key[CRYPTO_SEAL_KEY], struct slice bound, struct slice box,
                    void *ret_text);

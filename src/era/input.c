@@ -142,7 +142,7 @@ static const char *ask_one(struct call *c, struct question *q, uint32_t node) {
     rand_token(name, sizeof(name) - 1);
     struct slice text = params ? translate_ask(t, params, name, &c->arena) : SLICE("{}");
     if (!denied && !redact_params(c->session, c->server, &text, &c->arena)) {
-        denied = "the server's question holds what the client must not see";
+        denied = "the server's question contains data that the client must not see";
         if (!q->elicits)
             return denied;
     }

@@ -94,7 +94,7 @@ void guard_record(struct core *core, bool deny, struct slice text) {
     struct slice said = arena_printf(&a, "%.*s (%s)", SLICE_FMT(text),
                                      !deny ? "flagged only"
                                      : g->definitions == GUARD_FLAG
-                                         ? "passes, as `poison` says"
+                                         ? "passes, by the setting `poison`"
                                          : "`poison.definitions: flag` or `--poison flag` allows it");
     if (deny)
         log_warn("%.*s", SLICE_FMT(said));

@@ -99,7 +99,7 @@ static const struct {
                    "stays usable, and a loop ends at 60 calls a minute", "retrieve data"},
     [RISK_WRITE] = {"to create or change something in",
                     "Each call leaves something behind. An agent in a loop, or one that follows a stranger's "
-                    "text, changes many things before anybody looks.",
+                    "text, changes many things before a person notices.",
                     "Write tools should be rate-limited, and their arguments checked.",
                     "stays usable, but rate-capped: 30 calls a minute", "create or modify data"},
     [RISK_EXECUTE] =
@@ -113,11 +113,11 @@ static const struct {
                           "What it removes does not come back through the server. Nothing in the protocol "
                           "asks anybody before it happens.",
                           "Destructive tools should not be available to agents without a person's approval.",
-                          "is refused until somebody decides otherwise", "permanently remove data"},
+                          "is refused until a person allows it", "permanently remove data"},
     [RISK_FINANCIAL] = {"to move or commit money in",
                         "A call commits money at once, and there is no undo in the protocol.",
                         "Financial tools should wait for a person, and have a limit on amounts.",
-                        "is refused until somebody decides otherwise", "move or commit money"},
+                        "is refused until a person allows it", "move or commit money"},
 };
 
 /* "name:delete" as a sentence. */

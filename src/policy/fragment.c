@@ -62,7 +62,7 @@ static int parse_one(struct slice text, size_t start, size_t end, struct arena *
 static int join(struct tree *all, struct tree **last, const struct tree *part, struct err *err) {
     const struct tree_mark at = {part->line, part->column};
     if (part->type != TREE_MAP || !policy_fragment_is(part))
-        return tree_fault(err, at, "only fragments, objects that hold tools, can stand one after another");
+        return tree_fault(err, at, "only fragments (objects with tools) can follow one another");
     for (struct tree *t = part->child, *next; t; t = next) {
         next = t->next;
         for (const struct tree *other = all->child; other; other = other->next)

@@ -339,7 +339,7 @@ static enum truth judge_finds(struct eval *e, const struct cond *c, const struct
     const struct policy_detector *d = e->facts->detector;
     struct policy_finds finds = {0};
     if (!d || v->kind != VALUE_NODE)
-        return policy_eval_fault(e, "nothing here looks for personal data");
+        return policy_eval_fault(e, "there is no detector for personal data here");
     if (!policy_spend(&e->budget, 1 + tape_raw(v->tape, v->node).len))
         return spent(e);
     if (!d->find(d->ctx, v->tape, v->node, c->kinds, c->kind_count, e->arena, &finds))

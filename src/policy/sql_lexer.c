@@ -1,6 +1,6 @@
 /* Tokens of SQL, cut so that every database of the dialect cuts them alike.
  *
- * Databases disagree about comments, quotes and escapes, and an attacker lives off the difference: what we
+ * Databases disagree about comments, quotes and escapes, and attackers exploit the difference: what we
  * take for a string must be a string to all of them. Where they differ the token is bad:
  *
  *   'a\'            ends here, or does not

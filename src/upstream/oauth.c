@@ -289,7 +289,7 @@ static bool take_authority(struct up_oauth *o, const struct tape *t) {
              (o->register_url.len && !up_url_is_safe(o->register_url)))
         fail(o, "the authorization server names an endpoint that is not https");
     else if (!tape_list_has(t, 0, "code_challenge_methods_supported", "S256"))
-        fail(o, "the authorization server does not say that it supports PKCE with S256");
+        fail(o, "the authorization server does not declare support for PKCE with S256");
     if (o->over)
         return false;
     /* Without this scope many servers issue no refresh token. */
@@ -535,13 +535,12 @@ static size_t on_visit(struct io_conn *io, void *owner, struct block *b, char *p
     } else if (got > 0) {
         bool ours = head->method == HTTP_GET && slice_is(head->path, CALLBACK_PATH);
         bool good = ours && !o->over && take_callback(o, head->query);
-        visitor_answer(
-            v,
-            good   ? 200
-            : ours ? 400
-                   : 404,
-            good ? "The answer has arrived; the terminal says the rest. You can close this window.\n"
-                 : "This is not the answer that was waited for.\n");
+        visitor_answer(v,
+                       good   ? 200
+                       : ours ? 400
+                              : 404,
+                       good ? "The answer has arrived; continue in the terminal. You can close this window.\n"
+                            : "This is not the answer that was waited for.\n");
     }
     free(head);
     return got == 0 ? 0 : len;

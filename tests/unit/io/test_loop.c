@@ -309,7 +309,7 @@ struct sum_work {
     struct io_work work;
     struct io_loop *loop;
     int *runs, *dones; /* how many have run, and are done */
-    int at;            /* as the how manieth it ran */
+    int at;            /* its position in the order of runs */
 };
 
 static void run_sum(struct io_work *work) {
