@@ -6,19 +6,10 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "call/principal.h"
-#include "state/grants.h"
-#include "state/logins.h"
-#include "state/versions.h"
 
 #include <stdlib.h>
 
 #define API SLICE("/api/v1/")
-
-static void call_end(struct api_call *c) {
-    buf_free(&c->out);
-    tape_free(&c->body);
-    arena_free(&c->arena);
-}
 
 /* ---- routes ---- */
 
@@ -124,7 +115,8 @@ static bool read_body(struct api_call *c, const struct api_route *route) {
         return api_error(c, 413, "at most %u bytes", ADMIN_BODY_MAX), false;
     if (!http_media_is(http_value(r->head, HTTP_FIELD_TYPE), SLICE("application/json")))
         return api_error(c, 415, "Content-Type must be application/json"), false;
-    enum tape_fault fault = tape_parse(&c->body, r->body, NULL);
+    /* A copy: the request may outlast the connection's buffer. */
+    enum tape_fault fault = tape_parse(&c->body, arena_dup(&c->arena, r->body), NULL);
     if (fault != TAPE_OK)
         return api_error(c, 400, "%s", tape_fault_text(fault)), false;
     if (!tape_is(&c->body, 0, TAPE_OBJECT))
@@ -133,11 +125,8 @@ static bool read_body(struct api_call *c, const struct api_route *route) {
 }
 
 static void serve_api(struct admin *a, const struct web_request *r) {
-    struct api_call c = {.admin = a, .request = r};
-    arena_init(&c.arena);
-    tape_init(&c.body);
-    buf_init(&c.out, ADMIN_OUT_MAX);
-    emit_init(&c.e, &c.out);
+    struct api_call c;
+    api_call_begin(&c, a, r);
     uint32_t methods;
     struct args args;
     const struct api_route *route = find_route(r->head, &args, &methods);
@@ -153,7 +142,7 @@ static void serve_api(struct admin *a, const struct web_request *r) {
         api_error(&c, 403, "this needs another role");
     else if (read_body(&c, route))
         route->serve(&c);
-    call_end(&c);
+    api_call_end(&c);
 }
 
 /* ---- the site ---- */
@@ -221,13 +210,11 @@ void admin_set_providers(struct admin *a, const char *origin, const struct admin
 void admin_free(struct admin *a) {
     if (!a)
         return;
+    api_stores_close(a);
     api_audit_free(a);
     api_overview_free(a);
     api_desks_free(a);
     api_providers_free(a);
-    state_grants_close(a->grants);
-    state_logins_close(a->logins);
-    state_versions_close(a->versions);
     free(a->callback_secret);
     free(a);
 }

@@ -10,9 +10,12 @@
 #include "wire/tape.h"
 
 struct api_providers;
+struct api_stored;
 struct audit_tally;
+struct state_approvals;
 struct state_grants;
 struct state_logins;
+struct state_stops;
 struct state_versions;
 
 struct admin {
@@ -21,9 +24,13 @@ struct admin {
     char *callback_secret; /* owned */
     struct web_site site;
     uint64_t started_ms;
-    struct state_grants *grants; /* NULL before the first use, like the next two */
+    struct state_grants *grants; /* of the thread in stored.c, like the next four; NULL before the first use */
     struct state_logins *logins;
     struct state_versions *versions;
+    struct state_approvals *approvals;
+    struct state_stops *stops;
+    size_t stored_count;             /* requests that wait for them */
+    bool closing;                    /* the gate ends: what is written is taken up at its next start */
     struct api_providers *providers; /* NULL: none */
     struct list desks;               /* sessions of people who make calls from the console */
     struct list tallies;             /* of the log, one for each span that was asked for */
@@ -46,6 +53,10 @@ struct api_call {
     struct tape body;
     struct buf out; /* the answer in the making */
     struct emit e;
+    struct api_stored *stored; /* see api_store(); NULL while the request is served */
+    void *what;                /* the handler's, from one step to the next */
+    struct err err;            /* with `fault`, the status: a step of a store failed */
+    int fault;
 };
 
 struct api_query {
@@ -86,7 +97,10 @@ void api_page_answer(struct api_call *c, const struct api_page *p);
 
 /* audit.c. Does the query ask for all gates of the fleet? False, and answered, where this gate has none. */
 bool api_query_fleet(struct api_call *c, bool *ret_fleet);
-/* api_call.c. Exactly one of these two ends a request. */
+/* api_call.c */
+void api_call_begin(struct api_call *c, struct admin *a, const struct web_request *r);
+void api_call_end(struct api_call *c);
+/* Exactly one of these two ends a request. Nothing is sent to a client who has gone. */
 void api_answer(struct api_call *c, int status);
 void api_error(struct api_call *c, int status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
@@ -138,6 +152,22 @@ struct api_job *api_job_new(struct admin *a);
 void api_job_start(struct api_job *j, void (*run)(struct api_job *j));
 void api_jobs_leave(struct admin *a); /* the threads end by themselves, and their results with them */
 
+/* stored.c: the last thing that a handler does. `run` uses the stores on their thread; it touches nothing but
+ * the call and may begin the answer. Then `done` ends the request on the loop or goes on to the next step. If
+ * `run` has set `fault`, the request ends with that instead. The head and the body of the request are gone.
+ */
+void api_store(struct api_call *c, void (*run)(struct api_call *c), void (*done)(struct api_call *c));
+/* For `run`: sets this status when it failed. */
+bool api_store_failed(struct api_call *c, int status, bool failed);
+/* For `run`; NULL: failed. */
+struct state_grants *api_store_grants(struct api_call *c);
+struct state_logins *api_store_logins(struct api_call *c);
+struct state_versions *api_store_versions(struct api_call *c);
+struct state_approvals *api_store_approvals(struct api_call *c);
+struct state_stops *api_store_stops(struct api_call *c);
+/* Waits for what is under way. */
+void api_stores_close(struct admin *a);
+
 /* signin.c */
 void api_session(struct api_call *c);
 void api_sign_in(struct api_call *c);
@@ -146,8 +176,6 @@ void api_sign_out(struct api_call *c);
 /* Header lines that set the console's session cookie; an empty value deletes it. */
 struct slice api_login_cookie(struct arena *a, uint16_t port, bool secure, const char *value,
                               uint64_t lasts_ms);
-/* NULL: *err says why. */
-struct state_logins *api_logins(struct admin *a, struct err *err);
 /* oidc.c */
 void api_issuers(struct api_call *c);
 void api_sign_in_begin(struct api_call *c);

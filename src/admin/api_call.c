@@ -7,12 +7,28 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+void api_call_begin(struct api_call *c, struct admin *a, const struct web_request *r) {
+    *c = (struct api_call){.admin = a, .request = r};
+    arena_init(&c->arena);
+    tape_init(&c->body);
+    buf_init(&c->out, ADMIN_OUT_MAX);
+    emit_init(&c->e, &c->out);
+}
+
+void api_call_end(struct api_call *c) {
+    buf_free(&c->out);
+    tape_free(&c->body);
+    arena_free(&c->arena);
+}
+
 /* ---- answers ---- */
 
 #define API_HEADERS "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
 
 void api_answer(struct api_call *c, int status) {
     struct web_reply *reply = c->request->reply;
+    if (!reply)
+        return;
     struct slice headers = arena_printf(&c->arena, API_HEADERS "%.*s", SLICE_FMT(c->more));
     buf_put_char(&c->out, '\n');
     if (c->out.full)

@@ -5,15 +5,17 @@
 #include "base/openssl.h"
 #include "server/server.h"
 
-/* Answers when there is none. */
-static struct state_approvals *store_of(struct api_call *c) {
-    struct err err = {0};
-    struct state_approvals *store = NULL;
+/* False, and answered, where nothing is approved. */
+static bool has_store(struct api_call *c) {
     if (c->admin->core->approvals)
-        store = approve_store(c->admin->core, &err);
-    if (!store)
-        api_error(c, 503, "approvals cannot be reached: %s", err.text);
-    return store;
+        return true;
+    return api_error(c, 503, "approvals cannot be reached"), false;
+}
+
+/* The store is there now: the gate ends what is past its time. */
+static void follow_store(struct api_call *c) {
+    struct err err = {0};
+    approve_store(c->admin->core, &err);
 }
 
 /* With what only a running gate knows. */
@@ -30,54 +32,83 @@ static void put_approval(struct api_call *c, const struct state_approval *r) {
     state_approval_json(&c->e, &shown);
 }
 
-static bool put_one(void *ctx, const struct state_approval *r) {
-    put_approval(ctx, r);
-    return true;
+struct listing {
+    struct state_approval_filter filter;
+    struct state_approval *items;
+    size_t count;
+    struct arena *arena;
+};
+
+static bool list_one(void *ctx, const struct state_approval *r) {
+    struct listing *l = ctx;
+    if (!l->items)
+        l->items = arena_array(l->arena, struct state_approval, l->filter.limit);
+    l->items[l->count] = *r;
+    state_approval_keep(&l->items[l->count++], l->arena);
+    return l->count < l->filter.limit;
 }
 
-void api_approvals(struct api_call *c) {
-    struct state_approval_filter filter = {.identity = api_query_text(c, "identity")};
-    struct slice status = api_query_text(c, "status");
-    enum state_approval_status one;
-    if (status.len && state_approval_status_from(status, &one) < 0) {
-        api_error(c, 400, "no status `%.*s`", SLICE_FMT(status));
-        return;
-    }
-    filter.statuses = status.len ? 1u << one : 0;
-    if (!api_query_number(c, "limit", STATE_APPROVALS_LIST_MAX, 100, &filter.limit))
-        return;
-    struct state_approvals *store = store_of(c);
-    struct err err = {0};
-    if (!store)
-        return;
+static void run_list(struct api_call *c) {
+    struct listing *l = c->what;
+    struct state_approvals *store = api_store_approvals(c);
+    l->arena = &c->arena;
+    if (store)
+        api_store_failed(c, 503,
+                         state_approvals_list(store, &l->filter, clock_wall_ms(), list_one, l, &c->err) < 0);
+}
+
+static void on_list(struct api_call *c) {
+    const struct listing *l = c->what;
+    follow_store(c);
     emit_array(&c->e);
-    if (state_approvals_list(store, &filter, clock_wall_ms(), put_one, c, &err) < 0) {
-        api_error(c, 503, "%s", err.text);
-        return;
-    }
+    for (size_t i = 0; i < l->count; i++)
+        put_approval(c, &l->items[i]);
     emit_array_end(&c->e);
     api_answer(c, 200);
 }
 
-void api_approval(struct api_call *c) {
-    struct state_approvals *store = store_of(c);
-    struct state_approval found;
-    struct err err = {0};
+void api_approvals(struct api_call *c) {
+    struct listing *l = c->what = arena_new(&c->arena, struct listing);
+    struct slice status = api_query_text(c, "status");
+    enum state_approval_status one;
+    l->filter.identity = api_query_text(c, "identity");
+    if (status.len && state_approval_status_from(status, &one) < 0) {
+        api_error(c, 400, "no status `%.*s`", SLICE_FMT(status));
+        return;
+    }
+    l->filter.statuses = status.len ? 1u << one : 0;
+    if (api_query_number(c, "limit", STATE_APPROVALS_LIST_MAX, 100, &l->filter.limit) && has_store(c))
+        api_store(c, run_list, on_list);
+}
+
+static void run_get(struct api_call *c) {
+    struct state_approval *found = c->what;
+    struct state_approvals *store = api_store_approvals(c);
     if (!store)
         return;
-    int rc = state_approvals_get(store, c->arg, clock_wall_ms(), &c->arena, &found, &err);
-    if (rc <= 0) {
-        api_error(c, rc < 0 ? 503 : 404, "%s", rc < 0 ? err.text : "no such approval");
+    int rc = state_approvals_get(store, c->arg, clock_wall_ms(), &c->arena, found, &c->err);
+    if (rc == 0)
+        err_set(&c->err, "no such approval");
+    if (api_store_failed(c, rc < 0 ? 503 : 404, rc <= 0))
         return;
-    }
     char code[STATE_APPROVAL_CODE_LEN + 1];
-    if (found.status == STATE_APPROVAL_PENDING &&
+    if (found->status == STATE_APPROVAL_PENDING &&
         c->request->who->roles & (PRINCIPAL_ADMIN | PRINCIPAL_APPROVER)) {
-        state_approvals_code(store, found.id, code);
-        found.code = slice_str(code);
+        state_approvals_code(store, found->id, code);
+        found->code = arena_dup(&c->arena, slice_str(code));
     }
-    put_approval(c, &found);
+}
+
+static void on_get(struct api_call *c) {
+    follow_store(c);
+    put_approval(c, c->what);
     api_answer(c, 200);
+}
+
+void api_approval(struct api_call *c) {
+    c->what = arena_new(&c->arena, struct state_approval);
+    if (has_store(c))
+        api_store(c, run_get, on_get);
 }
 
 /* ---- deciding ---- */
@@ -101,52 +132,84 @@ static int status_of(enum state_decide answer) {
     return 503;
 }
 
-/* An approval of what can no longer match would only look like one. */
-static bool is_stale(struct api_call *c, struct state_approvals *store, struct slice id) {
-    struct state_approval found;
-    struct slice why = {0};
-    if (state_approvals_get(store, id, clock_wall_ms(), &c->arena, &found, NULL) > 0)
-        why = approval_stale(c->admin->core, &found);
-    if (why.len)
-        api_error(c, 409, "stale: %.*s An approval would have no effect; the agent must ask again",
-                  SLICE_FMT(why));
-    return why.len;
+struct deciding {
+    enum verb verb;
+    struct state_decision d;
+    struct slice by; /* of a callback: who decided there */
+    bool known;
+    struct state_approval found, after;
+    enum state_decide answer;
+};
+
+static void run_decide(struct api_call *c) {
+    struct deciding *w = c->what;
+    struct state_approvals *store = api_store_approvals(c);
+    if (!store)
+        return;
+    w->d.now_ms = clock_wall_ms();
+    w->answer = w->verb == VERB_EXPIRE ? state_approvals_expire(store, &w->d, &c->arena, &w->after, &c->err)
+                                       : state_approvals_decide(store, &w->d, &c->arena, &w->after, &c->err);
 }
 
-static void decide(struct api_call *c, enum verb verb, struct slice id, struct slice decider,
-                   struct slice note) {
+static void on_decided(struct api_call *c) {
     static const char *const events[] = {"approval_approved", "approval_denied", "approval_expired"};
-    struct state_approvals *store = store_of(c);
-    struct err err = {0};
-    uint64_t for_s;
-    if (!store || !api_member_number(c, "for_seconds", STATE_REPEAT_MS_MAX / 1000, 0, &for_s))
-        return;
-    if (verb == VERB_APPROVE && is_stale(c, store, id))
-        return;
-    struct state_decision d = {.id = id,
-                               .approve = verb == VERB_APPROVE,
-                               .decider = decider,
-                               .note = note,
-                               .now_ms = clock_wall_ms(),
-                               .for_ms = for_s * 1000,
-                               .any_args = api_member_flag(c, "any_arguments")};
-    struct state_approval after;
-    enum state_decide answer = verb == VERB_EXPIRE
-                                   ? state_approvals_expire(store, &d, &c->arena, &after, &err)
-                                   : state_approvals_decide(store, &d, &c->arena, &after, &err);
-    if (answer != STATE_DECIDED) {
-        approval_refusal(answer, id, &after, &err);
-        api_error(c, status_of(answer), "%s", err.text);
+    const struct deciding *w = c->what;
+    follow_store(c);
+    if (w->answer != STATE_DECIDED) {
+        approval_refusal(w->answer, w->d.id, &w->after, &c->err);
+        api_error(c, status_of(w->answer), "%s", c->err.text);
         return;
     }
-    approval_record(c->admin->core->audit, events[verb], &after, decider);
-    put_approval(c, &after);
+    approval_record(c->admin->core->audit, events[w->verb], &w->after, w->d.decider);
+    put_approval(c, &w->after);
     api_answer(c, 200);
     approve_wake(c->admin->core);
 }
 
+static void run_find(struct api_call *c) {
+    struct deciding *w = c->what;
+    struct state_approvals *store = api_store_approvals(c);
+    if (store)
+        w->known = state_approvals_get(store, w->d.id, clock_wall_ms(), &c->arena, &w->found, NULL) > 0;
+}
+
+/* An approval of what can no longer match would only look like one. */
+static void on_found(struct api_call *c) {
+    const struct deciding *w = c->what;
+    struct slice why = {0};
+    if (w->known && w->verb == VERB_APPROVE)
+        why = approval_stale(c->admin->core, &w->found);
+    if (w->known && w->by.len && slice_eq(w->found.call.identity, w->by))
+        api_error(c, 403, "the requester cannot decide");
+    else if (why.len)
+        api_error(c, 409, "stale: %.*s An approval would have no effect; the agent must ask again",
+                  SLICE_FMT(why));
+    else
+        api_store(c, run_decide, on_decided);
+}
+
+static void decide(struct api_call *c, enum verb verb, struct slice id, struct slice decider,
+                   struct slice by) {
+    struct deciding *w = c->what = arena_new(&c->arena, struct deciding);
+    uint64_t for_s;
+    if (!has_store(c) || !api_member_number(c, "for_seconds", STATE_REPEAT_MS_MAX / 1000, 0, &for_s))
+        return;
+    *w = (struct deciding){.verb = verb,
+                           .by = by,
+                           .d = {.id = id,
+                                 .approve = verb == VERB_APPROVE,
+                                 .decider = arena_dup(&c->arena, decider),
+                                 .note = api_member(c, "note"),
+                                 .for_ms = for_s * 1000,
+                                 .any_args = api_member_flag(c, "any_arguments")}};
+    if (verb == VERB_APPROVE || by.len)
+        api_store(c, run_find, on_found);
+    else
+        api_store(c, run_decide, on_decided);
+}
+
 static void decide_as_principal(struct api_call *c, enum verb verb) {
-    decide(c, verb, c->arg, slice_str(c->request->who->id), api_member(c, "note"));
+    decide(c, verb, c->arg, slice_str(c->request->who->id), (struct slice){0});
 }
 
 void api_approve(struct api_call *c) { decide_as_principal(c, VERB_APPROVE); }
@@ -183,15 +246,6 @@ void api_callback(struct api_call *c) {
         api_error(c, 400, "approval_id, by and decision (approve or deny) are needed");
         return;
     }
-    struct state_approvals *store = store_of(c);
-    struct state_approval found;
-    if (!store)
-        return;
-    if (state_approvals_get(store, id, clock_wall_ms(), &c->arena, &found, NULL) > 0 &&
-        slice_eq(found.call.identity, by)) {
-        api_error(c, 403, "the requester cannot decide");
-        return;
-    }
     decide(c, slice_is(decision, "approve") ? VERB_APPROVE : VERB_DENY, id,
-           arena_printf(&c->arena, "webhook:%.*s", SLICE_FMT(by)), api_member(c, "note"));
+           arena_printf(&c->arena, "webhook:%.*s", SLICE_FMT(by)), by);
 }

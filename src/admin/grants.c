@@ -5,33 +5,23 @@
 #include "audit/audit.h"
 #include "base/clock.h"
 
-static struct state_grants *grants_of(struct api_call *c) {
-    struct err err = {0};
-    struct admin *a = c->admin;
-    if ((!a->grants && state_grants_open(a->home, false, &a->grants, &err) < 0) ||
-        state_grants_refresh(a->grants, &err) < 0) {
-        api_error(c, 503, "%s", err.text);
-        return NULL;
-    }
-    return a->grants;
-}
-
 static void record(struct api_call *c, const char *event, struct slice name) {
     api_record(c, (struct audit_action){.name = slice_str(event), .text = name});
 }
 
+static void run_list(struct api_call *c) {
+    struct state_grants *g = api_store_grants(c);
+    for (size_t i = 0; g && i < state_grants_count(g); i++)
+        if (api_page_takes(c, c->what, slice_str(state_grants_at(g, i)->name)))
+            state_grant_json(&c->e, state_grants_at(g, i), NULL, clock_wall_ms());
+}
+
+static void on_list(struct api_call *c) { api_page_answer(c, c->what); }
+
 void api_grants(struct api_call *c) {
-    struct state_grants *g = grants_of(c);
-    if (!g)
-        return;
-    const uint64_t now = clock_wall_ms();
-    struct api_page page;
-    if (!api_page_open(c, ADMIN_LIST_MAX, &page))
-        return;
-    for (size_t i = 0; i < state_grants_count(g); i++)
-        if (api_page_takes(c, &page, slice_str(state_grants_at(g, i)->name)))
-            state_grant_json(&c->e, state_grants_at(g, i), NULL, now);
-    api_page_answer(c, &page);
+    struct api_page *page = c->what = arena_new(&c->arena, struct api_page);
+    if (api_page_open(c, ADMIN_LIST_MAX, page))
+        api_store(c, run_list, on_list);
 }
 
 /* Texts of an array member; false when it is something else. */
@@ -67,88 +57,94 @@ static bool read_roles(struct api_call *c, uint32_t *ret_roles) {
     return true;
 }
 
+static void run_create(struct api_call *c) {
+    const struct state_grant *want = c->what;
+    char token[STATE_TOKEN_TEXT];
+    uint64_t now = clock_wall_ms();
+    struct state_grants *g = api_store_grants(c);
+    if (!g || api_store_failed(c, 400, state_grants_create(g, want, now, token, &c->err) < 0))
+        return;
+    const struct state_grant *made = state_grants_by_name(g, slice_str(want->name));
+    state_grant_json(&c->e, made ? made : want, token, now);
+}
+
+static void on_created(struct api_call *c) {
+    const struct state_grant *want = c->what;
+    record(c, "grant_created", slice_str(want->name));
+    api_answer(c, 201);
+}
+
 void api_grant_create(struct api_call *c) {
-    struct state_grant want = {.name = arena_dup(&c->arena, api_member(c, "name")).ptr,
-                               .label = arena_dup(&c->arena, api_member(c, "label")).ptr,
-                               .policy = arena_dup(&c->arena, api_member(c, "policy")).ptr,
-                               .limits = arena_dup(&c->arena, api_member(c, "limits")).ptr,
-                               .hint = ""};
+    struct state_grant *want = c->what = arena_new(&c->arena, struct state_grant);
+    *want = (struct state_grant){.name = arena_dup(&c->arena, api_member(c, "name")).ptr,
+                                 .label = arena_dup(&c->arena, api_member(c, "label")).ptr,
+                                 .policy = arena_dup(&c->arena, api_member(c, "policy")).ptr,
+                                 .limits = arena_dup(&c->arena, api_member(c, "limits")).ptr,
+                                 .hint = ""};
     struct slice lasts = api_member(c, "expires_in_seconds");
     uint32_t node = tape_get_str(&c->body, 0, "expires_in_seconds");
     int64_t seconds = 0;
     if (lasts.len || (node && (!tape_int(&c->body, node, &seconds) || seconds < 1 || seconds > 3153600000)) ||
-        !read_list(c, "servers", &want.servers, &want.server_count) ||
-        !read_list(c, "tools", &want.tools, &want.tool_count) || !read_roles(c, &want.roles)) {
+        !read_list(c, "servers", &want->servers, &want->server_count) ||
+        !read_list(c, "tools", &want->tools, &want->tool_count) || !read_roles(c, &want->roles)) {
         api_error(c, 400, "name, label, policy, limits, servers[], tools[], roles[], expires_in_seconds");
         return;
     }
-    struct state_grants *g = grants_of(c);
-    char token[STATE_TOKEN_TEXT];
-    struct err err = {0};
-    uint64_t now = clock_wall_ms();
-    want.expires_ms = seconds ? now + (uint64_t)seconds * 1000 : 0;
-    if (!g)
-        return;
-    if (state_grants_create(g, &want, now, token, &err) < 0) {
-        api_error(c, 400, "%s", err.text);
-        return;
-    }
-    record(c, "grant_created", slice_str(want.name));
-    const struct state_grant *made =
-        state_grants_refresh(g, &err) == 0 ? state_grants_by_name(g, slice_str(want.name)) : NULL;
-    state_grant_json(&c->e, made ? made : &want, token, now);
-    api_answer(c, 201);
+    want->expires_ms = seconds ? clock_wall_ms() + (uint64_t)seconds * 1000 : 0;
+    api_store(c, run_create, on_created);
 }
 
-/* The grant of this name, which has just changed. */
-static void answer_changed(struct api_call *c, struct state_grants *g, const char *event, const char *token) {
-    struct err err = {0};
-    record(c, event, c->arg);
-    const struct state_grant *after =
-        state_grants_refresh(g, &err) == 0 ? state_grants_by_name(g, c->arg) : NULL;
-    if (!after) {
-        api_error(c, 503, "%s", err.text);
+/* ---- changes of one ---- */
+
+struct grant_change {
+    bool revoke;
+    uint64_t grace_ms;
+    bool shown; /* the answer has the grant as it is now */
+};
+
+static void run_change(struct api_call *c) {
+    struct grant_change *change = c->what;
+    struct state_grants *g = api_store_grants(c);
+    char token[STATE_TOKEN_TEXT];
+    uint64_t now = clock_wall_ms();
+    if (!g)
+        return;
+    if (!state_grants_by_name(g, c->arg)) {
+        err_set(&c->err, "no grant `%.*s`", SLICE_FMT(c->arg));
+        c->fault = 404;
         return;
     }
-    state_grant_json(&c->e, after, token, clock_wall_ms());
-    api_answer(c, 200);
+    int rc = change->revoke ? state_grants_revoke(g, c->arg, now, &c->err)
+                            : state_grants_rotate(g, c->arg, now, change->grace_ms, token, &c->err);
+    if (api_store_failed(c, change->revoke ? 503 : 409, rc < 0))
+        return;
+    const struct state_grant *after =
+        state_grants_refresh(g, &c->err) == 0 ? state_grants_by_name(g, c->arg) : NULL;
+    change->shown = after != NULL;
+    if (after)
+        state_grant_json(&c->e, after, change->revoke ? NULL : token, now);
+}
+
+static void on_changed(struct api_call *c) {
+    const struct grant_change *change = c->what;
+    record(c, change->revoke ? "grant_revoked" : "grant_rotated", c->arg);
+    if (change->shown)
+        api_answer(c, 200);
+    else
+        api_error(c, 503, "%s", c->err.text);
 }
 
 void api_grant_rotate(struct api_call *c) {
-    struct state_grants *g = grants_of(c);
-    struct err err = {0};
-    uint32_t node = tape_get_str(&c->body, 0, "grace_seconds");
-    int64_t grace = 0;
-    char token[STATE_TOKEN_TEXT];
-    if (!g)
+    struct grant_change *change = c->what = arena_new(&c->arena, struct grant_change);
+    uint64_t grace_s;
+    if (!api_member_number(c, "grace_seconds", ADMIN_GRACE_MAX_S, 0, &grace_s))
         return;
-    if (node && (!tape_int(&c->body, node, &grace) || grace < 0 || grace > ADMIN_GRACE_MAX_S)) {
-        api_error(c, 400, "grace_seconds: 0 to %d", ADMIN_GRACE_MAX_S);
-        return;
-    }
-    if (!state_grants_by_name(g, c->arg)) {
-        api_error(c, 404, "no grant `%.*s`", SLICE_FMT(c->arg));
-        return;
-    }
-    if (state_grants_rotate(g, c->arg, clock_wall_ms(), (uint64_t)grace * 1000, token, &err) < 0) {
-        api_error(c, 409, "%s", err.text);
-        return;
-    }
-    answer_changed(c, g, "grant_rotated", token);
+    change->grace_ms = grace_s * 1000;
+    api_store(c, run_change, on_changed);
 }
 
 void api_grant_revoke(struct api_call *c) {
-    struct state_grants *g = grants_of(c);
-    struct err err = {0};
-    if (!g)
-        return;
-    if (!state_grants_by_name(g, c->arg)) {
-        api_error(c, 404, "no grant `%.*s`", SLICE_FMT(c->arg));
-        return;
-    }
-    if (state_grants_revoke(g, c->arg, clock_wall_ms(), &err) < 0) {
-        api_error(c, 503, "%s", err.text);
-        return;
-    }
-    answer_changed(c, g, "grant_revoked", NULL);
+    struct grant_change *change = c->what = arena_new(&c->arena, struct grant_change);
+    change->revoke = true;
+    api_store(c, run_change, on_changed);
 }

@@ -49,54 +49,76 @@ static void record_stop(struct api_call *c, const char *event, const struct stat
     api_record(c, action);
 }
 
-void api_stop(struct api_call *c) {
-    struct state_stops *stops = stops_of(c);
-    struct state_stop want = {.name = api_member(c, "name"),
-                              .reason = api_member(c, "reason"),
-                              .by = slice_str(c->request->who->id),
-                              .at_ms = clock_wall_ms(),
-                              .cancel = api_member_flag(c, "cancel")};
-    struct err err = {0};
+struct stopping {
+    struct state_stop want;
     uint64_t id;
-    if (!stops)
+    struct stops_copy *copy; /* as it is after the change */
+};
+
+static void run_stop(struct api_call *c) {
+    struct stopping *w = c->what;
+    struct state_stops *stops = api_store_stops(c);
+    if (!stops || api_store_failed(c, 503, state_stops_put(stops, &w->want, &w->id, &c->err) < 0))
         return;
-    if (state_stop_scope_from(api_member(c, "scope"), &want.scope) < 0 ||
-        (want.scope == STATE_STOP_ALL) != !want.name.len) {
-        api_error(c, 400, "scope must be all, or server or grant with a name");
-        return;
-    }
-    if (want.scope == STATE_STOP_SERVER && !server_find(c->admin->core, want.name)) {
-        api_error(c, 404, "no server `%.*s`", SLICE_FMT(want.name));
-        return;
-    }
-    if (state_stops_put(stops, &want, &id, &err) < 0) {
-        api_error(c, 503, "%s", err.text);
-        return;
-    }
-    record_stop(c, "stopped", &want);
-    const struct state_stop *made = find_stop(stops, id);
-    state_stop_json(&c->e, made ? made : &want);
+    const struct state_stop *made = find_stop(stops, w->id);
+    state_stop_json(&c->e, made ? made : &w->want);
+    w->copy = state_stops_snapshot(stops);
+}
+
+static void on_stopped(struct api_call *c) {
+    const struct stopping *w = c->what;
+    state_stops_take(stop_store(c->admin->core), w->copy);
+    record_stop(c, "stopped", &w->want);
     api_answer(c, 201);
     stop_sweep(c->admin->core);
 }
 
+void api_stop(struct api_call *c) {
+    struct stopping *w = c->what = arena_new(&c->arena, struct stopping);
+    w->want = (struct state_stop){.name = api_member(c, "name"),
+                                  .reason = api_member(c, "reason"),
+                                  .by = arena_dup(&c->arena, slice_str(c->request->who->id)),
+                                  .at_ms = clock_wall_ms(),
+                                  .cancel = api_member_flag(c, "cancel")};
+    if (!stops_of(c))
+        return;
+    if (state_stop_scope_from(api_member(c, "scope"), &w->want.scope) < 0 ||
+        (w->want.scope == STATE_STOP_ALL) != !w->want.name.len) {
+        api_error(c, 400, "scope must be all, or server or grant with a name");
+        return;
+    }
+    if (w->want.scope == STATE_STOP_SERVER && !server_find(c->admin->core, w->want.name)) {
+        api_error(c, 404, "no server `%.*s`", SLICE_FMT(w->want.name));
+        return;
+    }
+    api_store(c, run_stop, on_stopped);
+}
+
+static void run_resume(struct api_call *c) {
+    struct stopping *w = c->what;
+    struct state_stops *stops = api_store_stops(c);
+    if (stops && !api_store_failed(c, 503, state_stops_remove(stops, w->id, &c->err) < 0))
+        w->copy = state_stops_snapshot(stops);
+}
+
+static void on_resumed(struct api_call *c) {
+    const struct stopping *w = c->what;
+    state_stops_take(stop_store(c->admin->core), w->copy);
+    api_answer(c, 200);
+}
+
 void api_resume(struct api_call *c) {
+    struct stopping *w = c->what = arena_new(&c->arena, struct stopping);
     struct state_stops *stops = stops_of(c);
-    struct err err = {0};
-    uint64_t id;
     if (!stops)
         return;
     state_stops_refresh(stops);
-    const struct state_stop *stop = slice_to_u64(c->arg, &id) && id ? find_stop(stops, id) : NULL;
+    const struct state_stop *stop = slice_to_u64(c->arg, &w->id) && w->id ? find_stop(stops, w->id) : NULL;
     if (!stop) {
         api_error(c, 404, "no such stop");
         return;
     }
     state_stop_json(&c->e, stop);
     record_stop(c, "resumed", stop);
-    if (state_stops_remove(stops, id, &err) < 0) {
-        api_error(c, 503, "%s", err.text);
-        return;
-    }
-    api_answer(c, 200);
+    api_store(c, run_resume, on_resumed);
 }

@@ -5,6 +5,8 @@
 #define ADMIN_BODY_MAX (4u << 20)     /* bytes of a request's body */
 #define ADMIN_LIST_MAX 1000           /* entries of one listing, unless fewer are asked for */
 #define ADMIN_JOBS_MAX 16             /* concurrent queries of the audit log */
+#define ADMIN_STORED_MAX 256          /* requests that wait for the stores of the home */
+#define ADMIN_SETUP_TRIES_MAX 8       /* times that a change of the settings is made again */
 #define ADMIN_EXPORT_MAX 1000000      /* records of one export */
 #define ADMIN_OVERVIEW_MAX_S 31622400 /* seconds between the ends of an overview: 366 days */
 #define ADMIN_OVERVIEW_MIN_S 96       /* and at least: a second for each point */

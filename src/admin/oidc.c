@@ -189,13 +189,13 @@ static int load_key(const struct admin *a, unsigned char key[CRYPTO_SEAL_KEY], s
     return crypto_keyfile_load(path, key, CRYPTO_SEAL_KEY, err);
 }
 
-static struct slice begun_cookie(struct sign_in *s, struct slice value) {
+static struct slice begun_cookie(struct arena *a, uint16_t port, bool secure, struct slice value) {
     char name[BEGUN_COOKIE_MAX];
-    snprintf(name, sizeof(name), BEGUN_COOKIE, s->port);
-    return arena_printf(&s->arena,
+    snprintf(name, sizeof(name), BEGUN_COOKIE, port);
+    return arena_printf(a,
                         "Set-Cookie: %s=%.*s; Path=/api/v1/session; HttpOnly; SameSite=Strict%s; "
                         "Max-Age=%u\r\n",
-                        name, SLICE_FMT(value), s->secure ? "; Secure" : "",
+                        name, SLICE_FMT(value), secure ? "; Secure" : "",
                         value.len ? ADMIN_SIGN_IN_MS / 1000 : 0);
 }
 
@@ -313,7 +313,7 @@ static void answer_place(struct sign_in *s, struct slice authorize_url) {
         arena_printf(&s->arena, "%.*s%c%.*s", SLICE_FMT(authorize_url),
                      slice_find(authorize_url, '?') >= 0 ? '&' : '?', SLICE_FMT(buf_slice(&query))));
     emit_object_end(&e);
-    answer(s, 200, begun_cookie(s, cookie), &body);
+    answer(s, 200, begun_cookie(&s->arena, s->port, s->secure, cookie), &body);
 }
 
 static void on_metadata(void *owner, const struct up_fetch_answer *got) {
@@ -436,29 +436,50 @@ static const char *token_fault(const struct sign_in *s, const struct jwt *jwt) {
                : "it was issued to another client";
 }
 
-static void sign_in(struct sign_in *s, const struct jwt *jwt, struct slice token) {
-    struct err err = {0};
+struct signing_in {
+    struct state_login login;
+    uint64_t lasts_ms;
     char cookie[STATE_LOGIN_TEXT];
-    uint64_t now_ms = clock_wall_ms(), lasts_ms = s->provider->session_ms;
-    struct slice who =
-        arena_printf(&s->arena, "oidc:%.*s|%.*s", SLICE_FMT(jwt->issuer), SLICE_FMT(jwt->subject));
-    const struct state_login login = {
-        .kind = STATE_LOGIN_ID, .name = who, .token = token, .expires_ms = now_ms + lasts_ms};
-    struct state_logins *logins = api_logins(s->admin, &err);
-    if (!logins || state_logins_create(logins, &login, now_ms, cookie, &err) < 0) {
-        fail(s, 503, "%s", err.text);
-        return;
-    }
-    audit_put_action(s->admin->core->audit,
+};
+
+static void run_sign_in(struct api_call *c) {
+    struct signing_in *w = c->what;
+    struct state_logins *logins = api_store_logins(c);
+    if (logins)
+        api_store_failed(c, 503,
+                         state_logins_create(logins, &w->login, clock_wall_ms(), w->cookie, &c->err) < 0);
+}
+
+static void on_signed_in(struct api_call *c) {
+    const struct signing_in *w = c->what;
+    const struct web_request *r = c->request;
+    audit_put_action(c->admin->core->audit,
                      &(struct audit_action){.name = SLICE("signed_in"),
-                                            .identity = who,
+                                            .identity = w->login.name,
                                             .text = SLICE("at the identity provider")});
-    struct slice set = api_login_cookie(&s->arena, s->port, s->secure, cookie, lasts_ms);
-    cleanup_buf struct buf body;
-    buf_init(&body, 8);
-    buf_put_str(&body, "{}\n");
-    struct slice drop = begun_cookie(s, (struct slice){0});
-    answer(s, 201, arena_printf(&s->arena, "%.*s%.*s", SLICE_FMT(set), SLICE_FMT(drop)), &body);
+    struct slice set = api_login_cookie(&c->arena, r->port, r->secure, w->cookie, w->lasts_ms);
+    struct slice drop = begun_cookie(&c->arena, r->port, r->secure, SLICE(""));
+    c->more = arena_join(&c->arena, set, drop);
+    emit_object(&c->e);
+    emit_object_end(&c->e);
+    api_answer(c, 201);
+}
+
+/* The provider has said who it is: the rest is a request to the store. */
+static void sign_in(struct sign_in *s, const struct jwt *jwt, struct slice token) {
+    const struct web_request request = {.port = s->port, .secure = s->secure, .reply = s->reply};
+    struct api_call c;
+    api_call_begin(&c, s->admin, &request);
+    struct signing_in *w = c.what = arena_new(&c.arena, struct signing_in);
+    w->lasts_ms = s->provider->session_ms;
+    w->login = (struct state_login){
+        .kind = STATE_LOGIN_ID,
+        .name = arena_printf(&c.arena, "oidc:%.*s|%.*s", SLICE_FMT(jwt->issuer), SLICE_FMT(jwt->subject)),
+        .token = arena_dup(&c.arena, token),
+        .expires_ms = clock_wall_ms() + w->lasts_ms};
+    sign_in_free(s);
+    api_store(&c, run_sign_in, on_signed_in);
+    api_call_end(&c);
 }
 
 static void on_token(void *owner, const struct up_fetch_answer *got) {

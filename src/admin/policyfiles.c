@@ -54,25 +54,25 @@ static bool find_file(struct api_call *c, struct policy_file *ret) {
     return true;
 }
 
-static struct state_versions *versions_of(struct api_call *c) {
-    struct err err = {0};
-    struct admin *a = c->admin;
-    if (!a->versions && state_versions_open(a->home, &a->versions, &err) < 0)
-        api_error(c, 503, "%s", err.text);
-    return a->versions;
-}
-
-/* The file's text, in the arena; false, and answered, when it cannot be read. */
-static bool read_text(struct api_call *c, const char *path, struct slice *ret_text,
-                      char ret_hash[SHA_HEX + 1]) {
+/* The file's text, in the arena. */
+static int load_text(const char *path, struct arena *a, struct slice *ret_text, char ret_hash[SHA_HEX + 1],
+                     struct err *err) {
     cleanup_buf struct buf text;
-    struct err err = {0};
     buf_init(&text, POLICY_BYTES_MAX);
-    if (io_file_read(path, &text, NULL, &err) < 0)
-        return api_error(c, 503, "%s", err.text), false;
-    *ret_text = arena_dup(&c->arena, buf_slice(&text));
+    if (io_file_read(path, &text, NULL, err) < 0)
+        return -1;
+    *ret_text = arena_dup(a, buf_slice(&text));
     sha_256_hex(*ret_text, ret_hash);
     ret_hash[SHA_HEX] = '\0';
+    return 0;
+}
+
+/* False, and answered, when it cannot be read. */
+static bool read_text(struct api_call *c, const char *path, struct slice *ret_text,
+                      char ret_hash[SHA_HEX + 1]) {
+    struct err err = {0};
+    if (load_text(path, &c->arena, ret_text, ret_hash, &err) < 0)
+        return api_error(c, 503, "%s", err.text), false;
     return true;
 }
 
@@ -115,72 +115,110 @@ void api_policy(struct api_call *c) {
 
 /* ---- writing ---- */
 
-static bool is_valid(struct api_call *c, struct slice text) {
+/* A text on its way into a file. */
+struct writing {
+    const char *path;
+    struct slice text, note, by;
+    struct slice match; /* If-Match; empty: whatever is there */
+    uint64_t version;   /* the text is this one; 0: it is given */
+    char hash[SHA_HEX];
+};
+
+static int check_text(struct slice text, struct err *err) {
     cleanup_problems struct policy_problems problems;
     cleanup_policy struct policy *p = NULL;
     policy_problems_init(&problems);
     if (policy_load(text, "policy", &p, &problems) == 0)
-        return true;
+        return 0;
     const struct policy_problem *first = &problems.items[0];
-    api_error(c, 422, "line %u: %.*s", first->line, SLICE_FMT(first->text));
-    return false;
+    return err_set(err, "line %u: %.*s", first->line, SLICE_FMT(first->text));
 }
 
 /* Where a link leads: replacing the link itself would leave the file as it was. */
-static const char *real_path(struct api_call *c, const char *path) {
+static const char *real_path(struct arena *a, const char *path) {
     cleanup_free char *real = realpath(path, NULL);
-    return real ? arena_dup(&c->arena, slice_str(real)).ptr : path;
-}
-
-/* The text is valid. Both it and the one before it are kept as versions; it is in force when this returns. */
-static bool write_file(struct api_call *c, const struct policy_file *f, struct slice before,
-                       struct slice text, struct slice note) {
-    struct state_versions *versions = versions_of(c);
-    struct core *core = c->admin->core;
-    struct err err = {0};
-    struct slice who = slice_str(c->request->who->id), path = slice_str(f->path);
-    uint64_t now_ms = clock_wall_ms();
-    if (!versions)
-        return false;
-    if (state_versions_add(versions, path, before, SLICE("before the console"), (struct slice){0}, now_ms,
-                           &err) < 0 ||
-        io_file_replace(real_path(c, f->path), text, 0600, &err) < 0 ||
-        state_versions_add(versions, path, text, who, note, now_ms, &err) < 0)
-        return api_error(c, 503, "%s", err.text), false;
-    char hash[SHA_HEX];
-    sha_256_hex(text, hash);
-    api_record(c, (struct audit_action){.name = SLICE("policy_saved"),
-                                        .policy = path,
-                                        .policy_hash = slice_of(hash, SHA_HEX),
-                                        .text = note});
-    core->files.policy_written(core->files.owner, f->path);
-    return true;
+    return real ? arena_dup(a, slice_str(real)).ptr : path;
 }
 
 /* Only over the text that the writer has seen. */
-static bool may_replace(struct api_call *c, const char *hash) {
-    struct slice want = http_value_of(c->request->head, SLICE("If-Match"));
-    if (!want.len)
-        return api_error(c, 428, "If-Match is needed: the hash of the text that is to be replaced"), false;
-    if (slice_is(want, "*") || slice_is(want, arena_printf(&c->arena, "\"%s\"", hash).ptr))
+static bool may_replace(struct api_call *c, const struct writing *w, const char *hash) {
+    if (!w->match.len || slice_is(w->match, "*") ||
+        slice_is(w->match, arena_printf(&c->arena, "\"%s\"", hash).ptr))
         return true;
-    return api_error(c, 412, "the policy has been changed meanwhile"), false;
+    err_set(&c->err, "the policy has been changed meanwhile");
+    return !api_store_failed(c, 412, true);
+}
+
+/* 0, or failed. */
+static int find_version(struct api_call *c, struct state_versions *versions, struct writing *w) {
+    int rc = state_versions_get(versions, slice_str(w->path), w->version, &c->arena, &w->text, &c->err);
+    if (rc == 0)
+        err_set(&c->err, "no such version");
+    if (api_store_failed(c, rc < 0 ? 503 : 404, rc <= 0) ||
+        api_store_failed(c, 422, check_text(w->text, &c->err) < 0))
+        return -1;
+    return 0;
+}
+
+/* The text is valid. Both it and the one before it are kept as versions. */
+static void run_write(struct api_call *c) {
+    struct writing *w = c->what;
+    struct slice path = slice_str(w->path), before;
+    struct state_versions *versions = api_store_versions(c);
+    uint64_t now_ms = clock_wall_ms();
+    char hash[SHA_HEX + 1];
+    if (!versions || (w->version && find_version(c, versions, w) < 0))
+        return;
+    cleanup_fd int guard = io_file_guard(w->path);
+    if (guard < 0)
+        err_set(&c->err, "the policy's directory cannot be locked");
+    if (api_store_failed(c, 503, guard < 0 || load_text(w->path, &c->arena, &before, hash, &c->err) < 0) ||
+        !may_replace(c, w, hash))
+        return;
+    bool failed = state_versions_add(versions, path, before, SLICE("before the console"), (struct slice){0},
+                                     now_ms, &c->err) < 0 ||
+                  io_file_replace(real_path(&c->arena, w->path), w->text, 0600, &c->err) < 0 ||
+                  state_versions_add(versions, path, w->text, w->by, w->note, now_ms, &c->err) < 0;
+    api_store_failed(c, 503, failed);
+    sha_256_hex(w->text, w->hash);
+}
+
+/* It is in force when the answer leaves. */
+static void on_written(struct api_call *c) {
+    const struct writing *w = c->what;
+    struct core *core = c->admin->core;
+    api_record(c, (struct audit_action){.name = SLICE("policy_saved"),
+                                        .policy = slice_str(w->path),
+                                        .policy_hash = slice_of(w->hash, SHA_HEX),
+                                        .text = w->note});
+    if (!c->admin->closing)
+        core->files.policy_written(core->files.owner, w->path);
+    api_policy(c);
+}
+
+static void write_file(struct api_call *c, const struct writing *what) {
+    struct writing *w = c->what = arena_new(&c->arena, struct writing);
+    *w = *what;
+    w->by = arena_dup(&c->arena, slice_str(c->request->who->id));
+    api_store(c, run_write, on_written);
 }
 
 void api_policy_save(struct api_call *c) {
     struct policy_file f;
-    struct slice before, text = api_member(c, "policy_text");
-    char hash[SHA_HEX + 1];
-    if (!find_file(c, &f) || !is_valid(c, text))
+    struct slice text = api_member(c, "policy_text");
+    struct slice match = http_value_of(c->request->head, SLICE("If-Match"));
+    struct err err = {0};
+    if (!find_file(c, &f))
         return;
-    cleanup_fd int guard = io_file_guard(f.path);
-    if (guard < 0 || !read_text(c, f.path, &before, hash)) {
-        if (guard < 0)
-            api_error(c, 503, "the policy's directory cannot be locked");
-        return;
-    }
-    if (may_replace(c, hash) && write_file(c, &f, before, text, api_member(c, "note")))
-        api_policy(c);
+    if (check_text(text, &err) < 0)
+        api_error(c, 422, "%s", err.text);
+    else if (!match.len)
+        api_error(c, 428, "If-Match is needed: the hash of the text that is to be replaced");
+    else
+        write_file(c, &(struct writing){.path = f.path,
+                                        .text = text,
+                                        .note = api_member(c, "note"),
+                                        .match = arena_dup(&c->arena, match)});
 }
 
 /* ---- history ---- */
@@ -207,64 +245,72 @@ static void put_version(void *ctx, const struct state_version *v) {
     emit_object_end(h->e);
 }
 
-void api_policy_history(struct api_call *c) {
-    struct policy_file f;
-    struct slice text;
+struct looking {
+    struct policy_file file;
+    uint64_t number;
+    struct history history;
     char hash[SHA_HEX + 1];
-    struct err err = {0};
-    struct state_versions *versions;
-    if (!find_file(c, &f) || !read_text(c, f.path, &text, hash) || !(versions = versions_of(c)))
+};
+
+static void run_history(struct api_call *c) {
+    struct looking *w = c->what;
+    struct state_versions *versions = api_store_versions(c);
+    if (!versions)
         return;
-    struct history h = {&c->e, hash};
+    w->history = (struct history){&c->e, w->hash};
     emit_array(&c->e);
-    if (state_versions_list(versions, slice_str(f.path), put_version, &h, &err) < 0) {
-        api_error(c, 503, "%s", err.text);
-        return;
-    }
+    api_store_failed(
+        c, 503,
+        state_versions_list(versions, slice_str(w->file.path), put_version, &w->history, &c->err) < 0);
     emit_array_end(&c->e);
-    api_answer(c, 200);
 }
 
-/* False, and answered, when there is no such version. */
-static bool get_version(struct api_call *c, const struct policy_file *f, uint64_t number,
-                        struct slice *ret_text) {
-    struct state_versions *versions = versions_of(c);
-    struct err err = {0};
+static void on_shown(struct api_call *c) { api_answer(c, 200); }
+
+void api_policy_history(struct api_call *c) {
+    struct looking *w = c->what = arena_new(&c->arena, struct looking);
+    struct slice text;
+    if (find_file(c, &w->file) && read_text(c, w->file.path, &text, w->hash))
+        api_store(c, run_history, on_shown);
+}
+
+static void run_version(struct api_call *c) {
+    struct looking *w = c->what;
+    struct slice text, path = slice_str(w->file.path);
+    struct state_versions *versions = api_store_versions(c);
     if (!versions)
-        return false;
-    int rc = state_versions_get(versions, slice_str(f->path), number, &c->arena, ret_text, &err);
-    if (rc <= 0)
-        api_error(c, rc < 0 ? 503 : 404, "%s", rc < 0 ? err.text : "no such version");
-    return rc > 0;
+        return;
+    int rc = state_versions_get(versions, path, w->number, &c->arena, &text, &c->err);
+    if (rc == 0)
+        err_set(&c->err, "no such version");
+    if (api_store_failed(c, rc < 0 ? 503 : 404, rc <= 0))
+        return;
+    emit_object(&c->e);
+    emit_key(&c->e, "version");
+    emit_int(&c->e, (int64_t)w->number);
+    put_text(&c->e, "text", text);
+    emit_object_end(&c->e);
 }
 
 void api_policy_version(struct api_call *c) {
-    struct policy_file f;
-    struct slice text;
-    uint64_t number;
-    if (!slice_to_u64(c->arg2, &number))
+    struct looking *w = c->what = arena_new(&c->arena, struct looking);
+    if (!slice_to_u64(c->arg2, &w->number))
         api_error(c, 404, "no such version");
-    else if (find_file(c, &f) && get_version(c, &f, number, &text)) {
-        emit_object(&c->e);
-        emit_key(&c->e, "version");
-        emit_int(&c->e, (int64_t)number);
-        put_text(&c->e, "text", text);
-        emit_object_end(&c->e);
-        api_answer(c, 200);
-    }
+    else if (find_file(c, &w->file))
+        api_store(c, run_version, on_shown);
 }
 
 void api_policy_revert(struct api_call *c) {
     struct policy_file f;
-    struct slice before, text;
-    char hash[SHA_HEX + 1];
     uint64_t number;
-    if (!find_file(c, &f) || !api_member_number(c, "version", INT64_MAX, 0, &number) ||
-        !get_version(c, &f, number, &text) || !is_valid(c, text) || !read_text(c, f.path, &before, hash))
+    if (!find_file(c, &f) || !api_member_number(c, "version", INT64_MAX, 0, &number))
         return;
+    if (!number) {
+        api_error(c, 404, "no such version");
+        return;
+    }
     struct slice note = arena_printf(&c->arena, "back to version %llu", (unsigned long long)number);
-    if (write_file(c, &f, before, text, note))
-        api_policy(c);
+    write_file(c, &(struct writing){.path = f.path, .version = number, .note = note});
 }
 
 /* ---- changes of a text ---- */

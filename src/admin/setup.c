@@ -6,6 +6,7 @@
 #include "admin/api.h"
 #include "audit/audit.h"
 #include "base/clock.h"
+#include "base/mem.h"
 #include "call/principal.h"
 #include "decision/stop.h"
 #include "guard/guard.h"
@@ -21,18 +22,23 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* A change of the settings. It is made on the loop from the file as it is; the thread of the stores writes it
+ * if nobody has changed the file meanwhile, else it is made again. */
 struct setup {
     const char *path; /* of the settings; no link */
     struct slice before, text;
     const struct tree *servers; /* in `before`; may be NULL */
-    int guard;
+    const char *event;
+    struct slice name, by, note;
+    int status; /* of the answer */
+    void (*again)(struct api_call *c);
+    uint32_t tries;
+    bool moved;     /* somebody else has changed the file */
+    bool untrusted; /* the server is new: it starts with a stop */
+    uint64_t stop;
+    struct stops_copy *stops; /* after the change; NULL: as before */
+    struct slice why;         /* the gate does not take the settings */
 };
-
-static void setup_end(struct setup *s) {
-    if (s->guard >= 0)
-        close(s->guard);
-}
-#define cleanup_setup __attribute__((cleanup(setup_end)))
 
 /* ---- the file ---- */
 
@@ -55,22 +61,22 @@ static int read_settings(const char *path, struct arena *a, struct slice *ret_te
     return 0;
 }
 
-/* Locked until setup_end(); false, and answered, when there is nothing to be written. */
-static bool setup_begin(struct api_call *c, struct setup *ret) {
+/* NULL, and answered, when there is nothing to be written. */
+static struct setup *setup_begin(struct api_call *c, void (*again)(struct api_call *c)) {
+    const struct setup *last = c->what;
+    struct setup *s = c->what = arena_new(&c->arena, struct setup);
     struct err err = {0};
     const char *path = path_of(c);
-    *ret = (struct setup){.guard = -1};
     if (!path)
-        return api_error(c, 409, "this gate has no sallyport.yaml that servers could be written to"), false;
+        return api_error(c, 409, "this gate has no sallyport.yaml that servers could be written to"), NULL;
     cleanup_free char *real = realpath(path, NULL);
-    ret->path = arena_dup(&c->arena, slice_str(real ? real : path)).ptr;
-    ret->guard = io_file_guard(ret->path);
-    if (ret->guard < 0)
-        return api_error(c, 503, "the directory of the settings cannot be locked"), false;
-    if (read_settings(ret->path, &c->arena, &ret->before, &ret->servers, &err) < 0)
-        return api_error(c, 503, "%s", err.text), false;
-    ret->text = ret->before;
-    return true;
+    s->path = arena_dup(&c->arena, slice_str(real ? real : path)).ptr;
+    s->again = again;
+    s->tries = last ? last->tries + 1 : 0;
+    if (read_settings(s->path, &c->arena, &s->before, &s->servers, &err) < 0)
+        return api_error(c, 503, "%s", err.text), NULL;
+    s->text = s->before;
+    return s;
 }
 
 static const struct tree *entry_of(const struct tree *servers, struct slice name) {
@@ -107,38 +113,131 @@ static bool change(struct api_call *c, struct setup *s, const struct tree_step *
     return true;
 }
 
-static int keep_versions(struct api_call *c, const struct setup *s, struct slice note, struct err *err) {
-    struct admin *a = c->admin;
+/* ---- writing it ---- */
+
+static int keep_versions(struct api_call *c, const struct setup *s) {
+    struct state_versions *versions = api_store_versions(c);
     uint64_t now = clock_wall_ms();
     struct slice path = slice_str(s->path);
-    if (!a->versions && state_versions_open(a->home, &a->versions, err) < 0)
+    if (!versions || state_versions_add(versions, path, s->before, SLICE("before the console"),
+                                        (struct slice){0}, now, &c->err) < 0)
         return -1;
-    if (state_versions_add(a->versions, path, s->before, SLICE("before the console"), (struct slice){0}, now,
-                           err) < 0)
-        return -1;
-    return state_versions_add(a->versions, path, s->text, slice_str(c->request->who->id), note, now, err);
+    return state_versions_add(versions, path, s->text, s->by, s->note, now, &c->err);
 }
 
-/* Checked first, then written, then in force. What the gate does not take after all is written back. */
-static bool setup_write(struct api_call *c, struct setup *s, const char *event, struct slice name) {
+static int quarantine(struct api_call *c, struct setup *s) {
+    struct state_stops *stops = s->untrusted ? api_store_stops(c) : NULL;
+    const struct state_stop stop = {.scope = STATE_STOP_SERVER,
+                                    .name = s->name,
+                                    .reason = SLICE("new server, not trusted yet"),
+                                    .by = s->by,
+                                    .at_ms = clock_wall_ms(),
+                                    .untrusted = true};
+    if (!s->untrusted)
+        return 0;
+    if (!stops || state_stops_put(stops, &stop, &s->stop, &c->err) < 0)
+        return err_wrap(&c->err, "the server cannot be held back");
+    s->stops = state_stops_snapshot(stops);
+    return 0;
+}
+
+static void quarantine_end(struct api_call *c, struct setup *s) {
+    struct state_stops *stops = s->stop ? api_store_stops(c) : NULL;
+    if (stops && state_stops_remove(stops, s->stop, NULL) >= 0)
+        s->stops = state_stops_snapshot(stops);
+}
+
+/* Replaces `from` by `to`, unless the file has another text by now. */
+static int replace(struct api_call *c, struct setup *s, struct slice from, struct slice to) {
+    cleanup_buf struct buf text;
+    cleanup_fd int guard = io_file_guard(s->path);
+    buf_init(&text, ADMIN_BODY_MAX);
+    if (guard < 0)
+        return err_set(&c->err, "the directory of the settings cannot be locked");
+    if (io_file_read(s->path, &text, NULL, &c->err) < 0)
+        return -1;
+    s->moved = !slice_eq(buf_slice(&text), from);
+    return s->moved ? 0 : io_file_replace(s->path, to, 0600, &c->err);
+}
+
+/* What is held back is held back before the server can be called. */
+static void run_write(struct api_call *c) {
+    struct setup *s = c->what;
+    bool failed = quarantine(c, s) < 0 || keep_versions(c, s) < 0 || replace(c, s, s->before, s->text) < 0;
+    if (failed || s->moved)
+        quarantine_end(c, s);
+    if (failed)
+        s->why = arena_dup(&c->arena, slice_str(c->err.text));
+    c->fault = 0; /* answered in on_written, because stops may have changed */
+}
+
+static void take_stops(struct api_call *c, struct setup *s) {
+    if (s->stops)
+        state_stops_take(stop_store(c->admin->core), steal(s->stops));
+}
+
+static void run_back(struct api_call *c) {
+    struct setup *s = c->what;
+    replace(c, s, s->text, s->before);
+    quarantine_end(c, s);
+    c->fault = 0;
+}
+
+static void on_back(struct api_call *c) {
+    struct setup *s = c->what;
+    const struct core_files *files = &c->admin->core->files;
+    take_stops(c, s);
+    if (!c->admin->closing)
+        files->settings_written(files->owner);
+    api_error(c, 422, "%.*s", SLICE_FMT(s->why));
+}
+
+static void answer_server(struct api_call *c, struct slice name, int status);
+
+/* In force, or what the gate does not take after all is written back. */
+static void on_written(struct api_call *c) {
+    struct setup *s = c->what;
     struct core *core = c->admin->core;
-    const struct core_files *files = &core->files;
-    struct err err = {0};
-    if (files->settings_try(files->owner, s->text, &err) < 0)
-        return api_error(c, 422, "%s", err.text), false;
-    struct slice note = arena_printf(&c->arena, "%s %.*s", event, SLICE_FMT(name));
-    if (keep_versions(c, s, note, &err) < 0 || io_file_replace(s->path, s->text, 0600, &err) < 0)
-        return api_error(c, 503, "%s", err.text), false;
-    files->settings_written(files->owner);
-    if (core->settings_fault) {
-        struct slice why = arena_dup(&c->arena, slice_str(core->settings_fault));
-        if (io_file_replace(s->path, s->before, 0600, &err) == 0)
-            files->settings_written(files->owner);
-        return api_error(c, 422, "%.*s", SLICE_FMT(why)), false;
+    take_stops(c, s);
+    if (s->why.len) {
+        api_error(c, 503, "%.*s", SLICE_FMT(s->why));
+        return;
     }
-    api_record(c,
-               (struct audit_action){.name = slice_str(event), .server = name, .text = slice_str(s->path)});
-    return true;
+    if (s->moved && s->tries >= ADMIN_SETUP_TRIES_MAX) {
+        api_error(c, 409, "the settings are being changed by somebody else: try again");
+        return;
+    }
+    if (s->moved) {
+        s->again(c);
+        return;
+    }
+    if (!c->admin->closing)
+        core->files.settings_written(core->files.owner);
+    if (core->settings_fault) {
+        s->why = arena_dup(&c->arena, slice_str(core->settings_fault));
+        api_store(c, run_back, on_back);
+        return;
+    }
+    api_record(
+        c, (struct audit_action){.name = slice_str(s->event), .server = s->name, .text = slice_str(s->path)});
+    answer_server(c, s->name, s->status);
+}
+
+/* Checked first, then written, then in force. */
+static void setup_write(struct api_call *c, struct setup *s, const char *event, struct slice name,
+                        int status) {
+    const struct core_files *files = &c->admin->core->files;
+    struct err err = {0};
+    if (files->settings_try(files->owner, s->text, &err) < 0) {
+        api_error(c, 422, "%s", err.text);
+        return;
+    }
+    s->event = event;
+    s->name = name;
+    s->status = status;
+    s->by = arena_dup(&c->arena, slice_str(c->request->who->id));
+    s->note = arena_printf(&c->arena, "%s %.*s", event, SLICE_FMT(name));
+    api_store(c, run_write, on_written);
 }
 
 /* ---- members ---- */
@@ -198,9 +297,9 @@ static void put_entry(struct api_call *c, const struct tree *entry) {
 /* ---- requests ---- */
 
 void api_server_settings(struct api_call *c) {
-    cleanup_setup struct setup s;
-    const struct tree *entry;
-    if (!setup_begin(c, &s) || !(entry = own_entry(c, &s)))
+    const struct setup *s = setup_begin(c, NULL);
+    const struct tree *entry = s ? own_entry(c, s) : NULL;
+    if (!entry)
         return;
     put_entry(c, entry);
     api_answer(c, 200);
@@ -208,71 +307,54 @@ void api_server_settings(struct api_call *c) {
 
 static void answer_server(struct api_call *c, struct slice name, int status) {
     struct server *server = server_find(c->admin->core, name);
-    if (server) {
+    if (!status) { /* it is gone */
+        emit_object(&c->e);
+        emit_object_end(&c->e);
+    } else if (server) {
         api_put_server(c, server);
     } else {
         emit_object(&c->e);
         api_put_disabled(&c->e, name, NULL);
         emit_object_end(&c->e);
     }
-    api_answer(c, status);
-}
-
-static bool quarantine(struct api_call *c, struct slice name, uint64_t *ret_id) {
-    struct state_stops *stops = stop_store(c->admin->core);
-    struct err err = {0};
-    const struct state_stop stop = {.scope = STATE_STOP_SERVER,
-                                    .name = name,
-                                    .reason = SLICE("new server, not trusted yet"),
-                                    .by = slice_str(c->request->who->id),
-                                    .at_ms = clock_wall_ms(),
-                                    .untrusted = true};
-    if (stops && state_stops_put(stops, &stop, ret_id, &err) == 0)
-        return true;
-    return api_error(c, 503, "the server cannot be held back: %s", err.text), false;
+    api_answer(c, status ? status : 200);
 }
 
 void api_server_create(struct api_call *c) {
-    cleanup_setup struct setup s;
     struct slice name = api_member(c, "name");
-    bool trusted = api_member_flag(c, "trusted");
-    uint64_t stop = 0;
-    struct err err = {0};
     if (!name.len || (!api_member(c, "command").len && !api_member(c, "url").len)) {
         api_error(c, 400, "a server needs a name, and a command or a url");
         return;
     }
-    if (!setup_begin(c, &s))
+    struct setup *s = setup_begin(c, api_server_create);
+    if (!s)
         return;
-    if (entry_of(s.servers, name) || server_find(c->admin->core, name)) {
+    if (entry_of(s->servers, name) || server_find(c->admin->core, name)) {
         api_error(c, 409, "there is a server `%.*s` already", SLICE_FMT(name));
         return;
     }
-    if (!set_members(c, &s, name) || (!trusted && !quarantine(c, name, &stop)))
-        return;
-    if (setup_write(c, &s, "server_added", name))
-        answer_server(c, name, 201);
-    else if (stop)
-        state_stops_remove(stop_store(c->admin->core), stop, &err);
+    s->untrusted = !api_member_flag(c, "trusted");
+    if (s->untrusted && !stop_store(c->admin->core))
+        api_error(c, 503, "the server cannot be held back");
+    else if (set_members(c, s, name))
+        setup_write(c, s, "server_added", name, 201);
 }
 
 void api_server_update(struct api_call *c) {
-    cleanup_setup struct setup s;
-    if (!setup_begin(c, &s) || !own_entry(c, &s) || !set_members(c, &s, c->arg))
+    struct setup *s = setup_begin(c, api_server_update);
+    if (!s || !own_entry(c, s) || !set_members(c, s, c->arg))
         return;
-    if (slice_eq(s.text, s.before) || setup_write(c, &s, "server_changed", c->arg))
+    if (slice_eq(s->text, s->before))
         answer_server(c, c->arg, 200);
+    else
+        setup_write(c, s, "server_changed", c->arg, 200);
 }
 
 void api_server_delete(struct api_call *c) {
-    cleanup_setup struct setup s;
+    struct setup *s = setup_begin(c, api_server_delete);
     const struct tree_step path[] = {{.key = SLICE("servers")}, {.key = c->arg}};
-    if (!setup_begin(c, &s) || !own_entry(c, &s) || !change(c, &s, path, 2, (struct slice){0}) ||
-        !setup_write(c, &s, "server_removed", c->arg))
-        return;
-    emit_object(&c->e);
-    emit_object_end(&c->e);
-    api_answer(c, 200);
+    if (s && own_entry(c, s) && change(c, s, path, 2, (struct slice){0}))
+        setup_write(c, s, "server_removed", c->arg, 0);
 }
 
 /* Those that the file has and the gate does not run. */

@@ -10,20 +10,6 @@
 
 #include <stdio.h>
 
-struct state_logins *api_logins(struct admin *a, struct err *err) {
-    if (!a->logins && state_logins_open(a->home, &a->logins, err) < 0)
-        return NULL;
-    return a->logins;
-}
-
-static struct state_logins *logins_of(struct api_call *c) {
-    struct err err = {0};
-    struct state_logins *logins = api_logins(c->admin, &err);
-    if (!logins)
-        api_error(c, 503, "%s", err.text);
-    return logins;
-}
-
 /* Not sent by other sites, nor over plain HTTP where the gate has TLS. */
 struct slice api_login_cookie(struct arena *a, uint16_t port, bool secure, const char *value,
                               uint64_t lasts_ms) {
@@ -70,84 +56,97 @@ static struct slice bearer_of(const struct api_call *c) {
     return shown.len > 7 ? slice_trim(slice_from(shown, 7)) : (struct slice){0};
 }
 
-/* 0, or answered. */
-static int login_for(struct api_call *c, struct state_login *ret_login) {
-    const struct principal *who = c->request->who;
-    struct admin *a = c->admin;
-    struct err err = {0};
-    *ret_login = (struct state_login){.expires_ms = who->expires_ms};
-    if (who->kind == PRINCIPAL_TOKEN) {
-        ret_login->kind = STATE_LOGIN_TOKEN;
-        ret_login->token = bearer_of(c);
-        return 0;
-    }
-    if (who->kind != PRINCIPAL_GRANT)
-        return api_error(c, 403, "sign in with the token of a grant"), -1;
-    if ((!a->grants && state_grants_open(a->home, false, &a->grants, &err) < 0) ||
-        state_grants_refresh(a->grants, &err) < 0)
-        return api_error(c, 503, "%s", err.text), -1;
-    const struct state_grant *g = state_grants_by_name(a->grants, slice_str(who->grant));
-    ret_login->kind = STATE_LOGIN_GRANT;
-    ret_login->name = slice_str(who->grant);
-    ret_login->grant_version = g ? g->version : 0;
-    return 0;
-}
-
-void api_sign_in(struct api_call *c) {
-    struct state_logins *logins = logins_of(c);
+struct signing_in {
     struct state_login login;
     char cookie[STATE_LOGIN_TEXT];
-    struct err err = {0};
-    if (!logins || login_for(c, &login) < 0)
+};
+
+static void run_sign_in(struct api_call *c) {
+    struct signing_in *w = c->what;
+    struct state_logins *logins = api_store_logins(c);
+    struct state_grants *grants = w->login.kind == STATE_LOGIN_GRANT ? api_store_grants(c) : NULL;
+    if (c->fault)
         return;
-    if (state_logins_create(logins, &login, clock_wall_ms(), cookie, &err) < 0) {
-        api_error(c, 503, "%s", err.text);
-        return;
-    }
+    const struct state_grant *g = grants ? state_grants_by_name(grants, w->login.name) : NULL;
+    w->login.grant_version = g ? g->version : 0;
+    api_store_failed(c, 503, state_logins_create(logins, &w->login, clock_wall_ms(), w->cookie, &c->err) < 0);
+}
+
+static void on_signed_in(struct api_call *c) {
+    const struct signing_in *w = c->what;
     api_record(c, (struct audit_action){.name = SLICE("signed_in")});
-    set_cookie(c, cookie);
+    set_cookie(c, w->cookie);
     put_me(c, c->request->who, true);
     api_answer(c, 201);
 }
 
-void api_sign_in_link(struct api_call *c) {
-    struct state_logins *logins = logins_of(c);
-    char cookie[STATE_LOGIN_TEXT];
-    struct err err = {0};
-    if (!logins)
-        return;
-    int rc = state_logins_redeem(logins, api_member(c, "code"), clock_wall_ms(), cookie, &err);
-    if (rc <= 0) {
-        api_error(c, rc < 0 ? 503 : 401, "%s",
-                  rc < 0 ? err.text
-                         : "this link has been used, or is too old: `sallyport ui` makes another one");
+void api_sign_in(struct api_call *c) {
+    const struct principal *who = c->request->who;
+    struct signing_in *w = c->what = arena_new(&c->arena, struct signing_in);
+    w->login.expires_ms = who->expires_ms;
+    if (who->kind == PRINCIPAL_TOKEN) {
+        w->login.kind = STATE_LOGIN_TOKEN;
+        w->login.token = arena_dup(&c->arena, bearer_of(c));
+    } else if (who->kind == PRINCIPAL_GRANT) {
+        w->login.kind = STATE_LOGIN_GRANT;
+        w->login.name = arena_dup(&c->arena, slice_str(who->grant));
+    } else {
+        api_error(c, 403, "sign in with the token of a grant");
         return;
     }
+    api_store(c, run_sign_in, on_signed_in);
+}
+
+static void run_link(struct api_call *c) {
+    struct signing_in *w = c->what;
+    struct state_logins *logins = api_store_logins(c);
+    if (!logins)
+        return;
+    int rc = state_logins_redeem(logins, api_member(c, "code"), clock_wall_ms(), w->cookie, &c->err);
+    if (rc == 0)
+        err_set(&c->err, "this link has been used, or is too old: `sallyport ui` makes another one");
+    api_store_failed(c, rc < 0 ? 503 : 401, rc <= 0);
+}
+
+static void on_link(struct api_call *c) {
+    const struct signing_in *w = c->what;
     audit_put_event(c->admin->core->audit, SLICE("signed_in"), (struct slice){0}, (struct slice){0},
                     SLICE("by a link"));
-    set_cookie(c, cookie);
+    set_cookie(c, w->cookie);
     emit_object(&c->e);
     emit_object_end(&c->e);
     api_answer(c, 201);
 }
 
-void api_sign_out(struct api_call *c) {
-    struct state_logins *logins = logins_of(c);
-    struct state_login login = {0};
-    struct err err = {0};
-    if (!logins)
-        return;
-    if (c->request->cookie.len &&
-        (state_logins_find(logins, c->request->cookie, clock_wall_ms(), &c->arena, &login, &err) < 0 ||
-         state_logins_end(logins, c->request->cookie, &err) < 0)) {
-        api_error(c, 503, "%s", err.text);
-        return;
-    }
+void api_sign_in_link(struct api_call *c) {
+    c->what = arena_new(&c->arena, struct signing_in);
+    api_store(c, run_link, on_link);
+}
+
+static void run_sign_out(struct api_call *c) {
+    struct signing_in *w = c->what;
+    struct slice cookie = c->request->cookie;
+    struct state_logins *logins = api_store_logins(c);
+    if (logins && cookie.len)
+        api_store_failed(c, 503,
+                         state_logins_find(logins, cookie, clock_wall_ms(), &c->arena, &w->login, &c->err) <
+                                 0 ||
+                             state_logins_end(logins, cookie, &c->err) < 0);
+}
+
+static void on_signed_out(struct api_call *c) {
+    const struct signing_in *w = c->what;
     api_record(c, (struct audit_action){.name = SLICE("signed_out")});
     set_cookie(c, "");
-    if (login.kind == STATE_LOGIN_ID && api_sign_out_there(c, login.token, c->more))
+    bool there = w->login.kind == STATE_LOGIN_ID && c->request->reply;
+    if (there && api_sign_out_there(c, w->login.token, c->more))
         return;
     emit_object(&c->e);
     emit_object_end(&c->e);
     api_answer(c, 200);
+}
+
+void api_sign_out(struct api_call *c) {
+    c->what = arena_new(&c->arena, struct signing_in);
+    api_store(c, run_sign_out, on_signed_out);
 }

@@ -569,25 +569,7 @@ static enum call_next woken(struct call *c) {
 /* Copies all texts of an approval to another arena. */
 static struct state_approval copy_approval(const struct state_approval *from, struct arena *a) {
     struct state_approval to = *from;
-    struct slice *const texts[] = {&to.id,
-                                   &to.digest,
-                                   &to.call.identity,
-                                   &to.call.server,
-                                   &to.call.tool,
-                                   &to.call.args_hash,
-                                   &to.call.fingerprint,
-                                   &to.call.policy_hash,
-                                   &to.session,
-                                   &to.args,
-                                   &to.rule,
-                                   &to.policy,
-                                   &to.text,
-                                   &to.approvers,
-                                   &to.decider,
-                                   &to.note,
-                                   &to.code};
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        *texts[i] = texts[i]->len ? arena_dup(a, *texts[i]) : (struct slice){0};
+    state_approval_keep(&to, a);
     return to;
 }
 

@@ -700,7 +700,7 @@ int front_auth_new(struct front *f, const struct front_auth_config *config, stru
         return -1;
     if (!config->open && config->home &&
         (state_grants_open(config->home, false, &auth->grants, err) < 0 ||
-         state_grants_follow(auth->grants, config->home, err) < 0))
+         state_grants_follow(auth->grants, config->home, f->loop, err) < 0))
         return -1;
     if (auth->grants)
         auth->generation = state_grants_seen(auth->grants);

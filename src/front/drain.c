@@ -36,10 +36,15 @@ static void end_calls(struct front_drain *d) {
     arm(d, 0, on_flush);
 }
 
-/* Requests that other processes answer are waited for, too: those end by their own rule. */
+/* Requests that other processes answer are waited for, too: those end by their own rule. So are those of
+ * operators, because what they change may be on the disk already. */
+static bool is_busy(const struct front_drain *d) {
+    return d->core->calls_under_way || d->front->relay_count || d->front->web_count;
+}
+
 static void on_look(struct io_timer *timer) {
     struct front_drain *d = drain_of(timer);
-    if ((d->core->calls_under_way || d->front->relay_count) && io_now_ms(d->front->loop) < d->until_ms)
+    if (is_busy(d) && io_now_ms(d->front->loop) < d->until_ms)
         arm(d, IO_TIMER_TICK_MS, on_look);
     else
         end_calls(d);

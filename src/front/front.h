@@ -58,6 +58,7 @@ struct front {
     struct http_head peer_head; /* scratch: of an answer from a peer */
     uint64_t forwarded_count;   /* requests sent to peers */
     uint32_t relay_count;       /* of them, without an answer yet */
+    uint32_t web_count;         /* requests to the site that it answers later */
     uint32_t peer_count;        /* connections from peers, in conn_count too */
     struct map grants;          /* front_share by the principal's id */
     struct map strangers;       /* by network */

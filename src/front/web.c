@@ -9,13 +9,20 @@
 /* An answer of the site. It outlives the connection by one call: `gone`, when the connection is closed. */
 struct web_answer {
     struct web_reply reply;
-    struct front_conn *conn;
-    bool later; /* the site has taken it over; else it lasts as long as front_web() */
+    struct front *front;
+    struct front_conn *conn; /* not any more in `gone` */
+    bool later;              /* the site has taken it over; else it lasts as long as front_web() */
+    bool counts;             /* in the front's web_count: it ends by itself */
     void *owner;
     void (*gone)(void *owner);
 };
 
 static struct web_answer *answer_of(struct web_reply *r) { return container_of(r, struct web_answer, reply); }
+
+static void count(struct web_answer *w, bool counts) {
+    w->front->web_count += (uint32_t)counts - (uint32_t)w->counts;
+    w->counts = counts;
+}
 
 static void answer_over(struct web_answer *w) {
     if (w->later)
@@ -24,6 +31,7 @@ static void answer_over(struct web_answer *w) {
 
 static void on_gone(void *owner) {
     struct web_answer *w = owner;
+    count(w, false);
     w->gone(w->owner);
     free(w);
 }
@@ -37,6 +45,7 @@ static void on_alive(void *owner) {
 static void web_answer(struct web_reply *r, int status, const char *type, struct slice headers,
                        struct slice body) {
     struct web_answer *w = answer_of(r);
+    count(w, false);
     front_answer(w->conn, status, type, headers, body);
     answer_over(w);
 }
@@ -46,10 +55,15 @@ static void web_later(struct web_reply *r, void *owner, void (*gone)(void *)) {
     w->later = true;
     w->owner = owner;
     w->gone = gone;
+    count(w, true);
     front_conn_take(w->conn, w, on_gone, NULL, on_alive);
 }
 
-static void web_stream(struct web_reply *r) { front_events_begin(answer_of(r)->conn, (struct slice){0}); }
+static void web_stream(struct web_reply *r) {
+    struct web_answer *w = answer_of(r);
+    count(w, false);
+    front_events_begin(w->conn, (struct slice){0});
+}
 
 static bool web_event(struct web_reply *r, struct slice type, struct slice id, struct slice data) {
     struct front_conn *c = answer_of(r)->conn;
@@ -91,7 +105,7 @@ bool front_web(struct front_conn *c, struct http_head *head, struct block *b, st
     if (front_fanout(c, &request))
         return true;
     struct web_answer *w = mem_zalloc(sizeof(*w));
-    *w = (struct web_answer){.reply = {&web_ops}, .conn = c};
+    *w = (struct web_answer){.reply = {&web_ops}, .front = f, .conn = c};
     request.reply = &w->reply;
     f->site->serve(f->site->ctx, &request);
     if (!w->later)

@@ -22,7 +22,8 @@
 #define IO_WATCH_QUIET_MS 2000          /* a file that is written in place must not change for this long */
 #define IO_WATCH_LONGEST_MS 30000       /* the longest wait for that */
 #define IO_WATCH_GONE 5                 /* failed checks after which a watched file counts as deleted */
-#define IO_WORK_MAX 1024                /* jobs that wait for the disk; beyond that the loop blocks */
+#define IO_THREADS 2                    /* for work that blocks: that of calls, that of operators */
+#define IO_WORK_MAX 1024                /* jobs that wait for a thread; beyond that the loop blocks */
 #define SPAWN_REQUEST_MAX (128u * 1024) /* command line, environment and directory of one child */
 #define SPAWN_TEXT_MAX 1024             /* strings in one command line or environment */
 #define SPAWN_CHILDREN_MAX 4096

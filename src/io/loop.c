@@ -7,6 +7,7 @@
 
 #include <sched.h>
 #include <signal.h>
+#include <string.h>
 
 static void tick_start(struct io_loop *loop);
 static void fire_soon(struct io_loop *loop);
@@ -100,7 +101,7 @@ static void on_after_poll(uv_check_t *handle) {
 }
 
 void io_loop_init(struct io_loop *loop) {
-    loop->worker = NULL;
+    memset(loop->workers, 0, sizeof(loop->workers));
     loop->stop_work = NULL;
     CHECK(uv_loop_init(&loop->uv) == 0);
     block_pool_init(&loop->blocks);

@@ -48,7 +48,7 @@ struct io_loop {
     uint32_t armed;
     uint64_t watch_quiet_ms; /* watch.h */
     uint64_t watch_longest_ms;
-    struct io_worker *worker; /* work.h; NULL until there is work */
+    struct io_worker *workers[IO_THREADS]; /* work.h; NULL until there is work */
     void (*stop_work)(struct io_loop *loop);
 };
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 struct io_worker {
+    const char *name; /* of the thread */
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t wake;    /* wakes the thread: new work, or the end */
@@ -20,7 +21,7 @@ struct io_worker {
 
 static void *worker_thread(void *arg) {
     struct io_worker *w = arg;
-    pthread_setname_np(pthread_self(), "disk");
+    pthread_setname_np(pthread_self(), w->name);
     pthread_mutex_lock(&w->mutex);
     for (;;) {
         struct list *n = list_pop(&w->queue);
@@ -76,10 +77,12 @@ int io_thread_start(pthread_t *ret_thread, void *(*run)(void *arg), void *arg, s
     return fault ? err_set(err, "start a thread: %s", strerror(fault)) : 0;
 }
 
-static struct io_worker *worker_of(struct io_loop *loop) {
-    if (loop->worker)
-        return loop->worker;
+static struct io_worker *worker_of(struct io_loop *loop, enum io_thread thread) {
+    static const char *const names[IO_THREADS] = {[IO_THREAD_CALLS] = "disk", [IO_THREAD_ADMIN] = "admin"};
+    if (loop->workers[thread])
+        return loop->workers[thread];
     struct io_worker *w = mem_zalloc(sizeof(*w));
+    w->name = names[thread];
     list_init(&w->queue);
     list_init(&w->ready);
     pthread_mutex_init(&w->mutex, NULL);
@@ -89,13 +92,13 @@ static struct io_worker *worker_of(struct io_loop *loop) {
     w->notice.data = w;
     uv_unref((uv_handle_t *)&w->notice);
     CHECK(io_thread_start(&w->thread, worker_thread, w, NULL) == 0);
-    loop->worker = w;
+    loop->workers[thread] = w;
     loop->stop_work = stop_work;
     return w;
 }
 
 void io_work_add(struct io_loop *loop, struct io_work *work) {
-    struct io_worker *w = worker_of(loop);
+    struct io_worker *w = worker_of(loop, work->thread);
     pthread_mutex_lock(&w->mutex);
     while (w->waiting >= IO_WORK_MAX)
         pthread_cond_wait(&w->changed, &w->mutex);
@@ -106,8 +109,7 @@ void io_work_add(struct io_loop *loop, struct io_work *work) {
     pthread_mutex_unlock(&w->mutex);
 }
 
-bool io_work_finish(struct io_loop *loop) {
-    struct io_worker *w = loop->worker;
+static bool finish_thread(struct io_worker *w) {
     bool some = false;
     for (bool over = !w; !over;) {
         pthread_mutex_lock(&w->mutex);
@@ -122,6 +124,17 @@ bool io_work_finish(struct io_loop *loop) {
     return some;
 }
 
+/* What one thread has done may be more work for another. */
+bool io_work_finish(struct io_loop *loop) {
+    for (bool some = false;; some = true) {
+        bool again = false;
+        for (size_t i = 0; i < IO_THREADS; i++)
+            again |= finish_thread(loop->workers[i]);
+        if (!again)
+            return some;
+    }
+}
+
 static void on_closed(uv_handle_t *handle) {
     struct io_worker *w = handle->data;
     pthread_mutex_destroy(&w->mutex);
@@ -130,15 +143,19 @@ static void on_closed(uv_handle_t *handle) {
     free(w);
 }
 
-/* Finishes, then ends the thread. */
-static void stop_work(struct io_loop *loop) {
-    struct io_worker *w = loop->worker;
-    io_work_finish(loop);
+static void stop_thread(struct io_worker *w) {
     pthread_mutex_lock(&w->mutex);
     w->stop = true;
     pthread_cond_signal(&w->wake);
     pthread_mutex_unlock(&w->mutex);
     pthread_join(w->thread, NULL);
-    loop->worker = NULL;
     uv_close((uv_handle_t *)&w->notice, on_closed);
+}
+
+/* Finishes, then ends the threads. */
+static void stop_work(struct io_loop *loop) {
+    io_work_finish(loop);
+    for (size_t i = 0; i < IO_THREADS; i++)
+        if (loop->workers[i])
+            stop_thread(steal(loop->workers[i]));
 }

@@ -229,7 +229,7 @@ static void row_repeat(struct state_approvals *s, uint64_t now_ms, struct state_
     db_finish(st, NULL);
 }
 
-static void row_keep(struct state_approval *r, struct arena *a) {
+void state_approval_keep(struct state_approval *r, struct arena *a) {
     struct slice *texts[] = {&r->id,
                              &r->digest,
                              &r->call.identity,
@@ -245,7 +245,8 @@ static void row_keep(struct state_approval *r, struct arena *a) {
                              &r->text,
                              &r->approvers,
                              &r->decider,
-                             &r->note};
+                             &r->note,
+                             &r->code};
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         *texts[i] = arena_dup(a, *texts[i]);
 }
@@ -261,7 +262,7 @@ static int row_find(struct state_approvals *s, const char *where, struct slice k
     int found = db_step(st);
     if (found) {
         row_read(st, now_ms, out);
-        row_keep(out, a);
+        state_approval_keep(out, a);
     }
     if (db_finish(st, err) < 0)
         return -1;
@@ -398,7 +399,7 @@ static enum state_ask ask_new(struct state_approvals *s, const struct state_appr
     ret_found->asked = 1;
     if (row_insert(s, ret_found, err) < 0)
         return STATE_ASK_FAULT;
-    row_keep(ret_found, a);
+    state_approval_keep(ret_found, a);
     return STATE_ASK_NEW;
 }
 

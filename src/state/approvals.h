@@ -74,6 +74,9 @@ struct state_approval {
     struct slice url;   /* where a person decides */
 };
 
+/* Its texts move to this arena. */
+void state_approval_keep(struct state_approval *r, struct arena *a);
+
 struct state_approvals;
 
 /* HOME/approvals.sqlite and the key HOME/approvals.key are made when absent. */

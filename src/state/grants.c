@@ -8,6 +8,7 @@
 #include "base/rand.h"
 #include "base/sha.h"
 #include "io/file.h"
+#include "io/work.h"
 #include "state/db.h"
 #include "state/generation.h"
 #include "state/tracker.h"
@@ -50,8 +51,13 @@ struct state_grants {
     int64_t data_version;
     struct grants_copy *copy;
     struct tracker *tracker; /* NULL: the database is read where it is asked for */
-    pthread_mutex_t mutex;   /* for the next three, which the thread of `tracker` writes */
-    struct arena arena;      /* of the uses */
+    struct io_loop *loop;    /* NULL: uses are written where they are reported; else on its thread */
+    struct io_work writing;  /* there, over a connection of its own */
+    bool is_writing;
+    char *home;
+    struct db *use_db;
+    pthread_mutex_t mutex; /* for the next three, which the thread of `tracker` or `loop` reads */
+    struct arena arena;    /* of the uses */
     struct grants_use *uses;
     size_t use_count;
 };
@@ -132,7 +138,11 @@ void state_grants_close(struct state_grants *g) {
     if (!g)
         return;
     state_grants_write_used(g);
+    if (g->loop)
+        io_work_finish(g->loop);
     tracker_end(g->tracker);
+    db_close(g->use_db);
+    free(g->home);
     arena_free(&g->arena);
     pthread_mutex_destroy(&g->mutex);
     db_close(g->db);
@@ -341,33 +351,40 @@ static void write_handed(void *ctx, struct db *db) {
     arena_free(&arena);
 }
 
-/* Nothing depends on this: after a failure the next call tries again. */
+static void run_writing(struct io_work *work) {
+    struct state_grants *g = container_of(work, struct state_grants, writing);
+    if (!g->use_db && db_open(g->home, GRANTS_FILE, false, "", &g->use_db, NULL) < 0)
+        return;
+    db_relax(g->use_db, true); /* not worth an fsync */
+    if (db_begin(g->use_db, NULL) < 0)
+        return;
+    write_handed(g, g->use_db);
+    db_end(g->use_db, true, NULL);
+}
+
+static void on_written(struct io_work *work) {
+    container_of(work, struct state_grants, writing)->is_writing = false;
+}
+
+/* Nothing depends on this: what fails is lost, and the next use is written again. */
 void state_grants_write_used(struct state_grants *g) {
     bool any = false;
-    for (size_t i = 0; i < g->copy->count; i++)
-        any |= g->copy->rows[i].used;
-    if (!any || g->look_only)
-        return;
-    if (!g->tracker) {
-        /* Not worth an fsync in the middle of the gate's work. */
-        db_relax(g->db, true);
-        any = db_begin(g->db, NULL) == 0;
-    }
-    for (size_t i = 0; any && i < g->copy->count; i++) {
+    for (size_t i = 0; i < g->copy->count; i++) {
         struct row *r = &g->copy->rows[i];
-        if (!r->used)
+        if (!r->used || g->look_only)
             continue;
-        if (g->tracker)
+        if (g->tracker || g->loop)
             hand_use(g, r->grant.name, r->grant.used_ms);
         else
             write_used(g->db, r->grant.name, r->grant.used_ms);
         r->used = false;
+        any = true;
     }
-    if (g->tracker)
+    if (!any || !g->loop || g->is_writing)
         return;
-    if (any)
-        db_end(g->db, true, NULL);
-    db_relax(g->db, false);
+    g->is_writing = true;
+    g->writing = (struct io_work){.thread = IO_THREAD_ADMIN, .run = run_writing, .done = on_written};
+    io_work_add(g->loop, &g->writing);
 }
 
 /* ---- following PostgreSQL ---- */
@@ -375,10 +392,15 @@ void state_grants_write_used(struct state_grants *g) {
 static void *follow_load(struct db *db, struct err *err) { return copy_load(db, err); }
 static void follow_drop(void *copy) { copy_free(copy); }
 
-int state_grants_follow(struct state_grants *g, const char *home, struct err *err) {
+int state_grants_follow(struct state_grants *g, const char *home, struct io_loop *loop, struct err *err) {
     static const struct tracker_ops ops = {.load = follow_load, .drop = follow_drop, .idle = write_handed};
-    if (!g->db || !db_is_remote(g->db))
+    if (!g->db)
         return 0;
+    if (!db_is_remote(g->db)) {
+        g->loop = loop;
+        g->home = mem_dup(home, strlen(home));
+        return 0;
+    }
     g->seen = 0;
     return tracker_start(home, GRANTS_FILE, &ops, g, &g->tracker, err);
 }

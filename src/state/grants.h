@@ -59,8 +59,9 @@ int state_grants_open(const char *home, bool look_only, struct state_grants **re
 void state_grants_close(struct state_grants *g); /* NULL is fine */
 
 /* For a gate: where the grants are in PostgreSQL a thread follows them from now on, and refresh copies what
- * it has read without waiting. */
-int state_grants_follow(struct state_grants *g, const char *home, struct err *err);
+ * it has read without waiting. In SQLite what was used is written on a thread of the loop. */
+struct io_loop;
+int state_grants_follow(struct state_grants *g, const char *home, struct io_loop *loop, struct err *err);
 /* Is what is known right as of STATE_FOLLOW_FRESH_MS ago? Where not, no client can authenticate by a grant.
  */
 bool state_grants_reachable(const struct state_grants *g);

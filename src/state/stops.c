@@ -234,6 +234,26 @@ int state_stops_remove(struct state_stops *s, uint64_t id, struct err *err) {
     return change(s, row, NULL, err);
 }
 
+struct stops_copy *state_stops_snapshot(const struct state_stops *s) {
+    struct stops_copy *copy = copy_new();
+    copy->count = s->copy->count;
+    for (size_t i = 0; i < copy->count; i++) {
+        struct state_stop *to = &copy->items[i];
+        *to = s->copy->items[i];
+        to->name = arena_dup(&copy->arena, to->name);
+        to->reason = arena_dup(&copy->arena, to->reason);
+        to->by = arena_dup(&copy->arena, to->by);
+    }
+    return copy;
+}
+
+void state_stops_take(struct state_stops *s, struct stops_copy *take_copy) {
+    state_stops_refresh(s);
+    copy_free(s->tracker ? s->copy : take_copy);
+    if (s->tracker)
+        s->copy = take_copy;
+}
+
 void state_stop_json(struct emit *e, const struct state_stop *stop) {
     char id[24];
     snprintf(id, sizeof(id), "%llu", (unsigned long long)stop->id);

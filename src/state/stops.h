@@ -50,5 +50,11 @@ int state_stops_put(struct state_stops *s, const struct state_stop *stop, uint64
 /* How many were removed, or -1. id 0: all of them. */
 int state_stops_remove(struct state_stops *s, uint64_t id, struct err *err);
 
+/* For a gate that changes its stops over another connection, on another thread: the change holds at `s` at
+ * once, also where PostgreSQL would announce it later. */
+struct stops_copy;
+struct stops_copy *state_stops_snapshot(const struct state_stops *s);
+void state_stops_take(struct state_stops *s, struct stops_copy *take_copy);
+
 struct emit;
 void state_stop_json(struct emit *e, const struct state_stop *stop);

@@ -5,8 +5,9 @@
  * file when it is synced (fsync, fdatasync, a write with RWF_DSYNC), names when anything is synced. Whenever
  * the gate is killed, that directory is what a machine without power would find. With `loose` some writes get
  * there without a sync, as they may on a real disk. faults      writes, syncs, opens and mappings fail, or
- * write less than they should, by chance slowness    each write and sync takes `delay_ms` longer clock the
- * calendar is off by `clock_s` seconds
+ * write less than they should, by chance slowness    each write and sync takes `delay_ms` longer; with
+ * `stall` those of databases wait until it is 0 again, and `stalled` is how many wait clock the calendar is
+ * off by `clock_s` seconds
  *
  * TORTURE_CONTROL is a file that is mapped; a test changes it while the gate runs. */
 #include <dlfcn.h>
@@ -38,6 +39,7 @@ struct control { /* 32-bit numbers, as tests/torture/disk.mjs writes them */
     _Atomic int32_t hold;                          /* nothing reaches the shadow: it can be copied */
     _Atomic int32_t active;                        /* something is on its way there */
     _Atomic int32_t writes, syncs, faults, delays; /* what was done */
+    _Atomic int32_t stall, stalled;
 };
 
 #define FDS_MAX 65536
@@ -149,6 +151,16 @@ static bool trouble(int op) {
     c->faults++;
     errno = c->fault_errno;
     return true;
+}
+
+static void wait_stalled(const struct file *f) {
+    struct control *c = disk.control;
+    if (!c || !c->stall || !strstr(f->path, ".sqlite") || strstr(f->path, "-shm"))
+        return;
+    struct timespec pause = {0, 1000000};
+    for (c->stalled++; c->stall;)
+        nanosleep(&pause, NULL);
+    c->stalled--;
 }
 
 /* ---- the shadow ---- */
@@ -366,6 +378,7 @@ ssize_t write(int fd, const void *from, size_t len) {
     const struct file *f = file_of(fd);
     if (!f)
         return real_write(fd, from, len);
+    wait_stalled(f);
     ssize_t may = may_write(len);
     off_t at = fcntl(fd, F_GETFL) & O_APPEND ? lseek(fd, 0, SEEK_END) : lseek(fd, 0, SEEK_CUR);
     ssize_t done = may < 0 ? -1 : real_write(fd, from, (size_t)may);
@@ -379,6 +392,7 @@ ssize_t pwrite(int fd, const void *from, size_t len, off_t at) {
     const struct file *f = file_of(fd);
     if (!f)
         return real_pwrite(fd, from, len, at);
+    wait_stalled(f);
     ssize_t may = may_write(len);
     ssize_t done = may < 0 ? -1 : real_pwrite(fd, from, (size_t)may, at);
     if (done > 0)

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { sallyport, tempDir } from '../lib/index.mjs';
 
-const FIELDS = ['fault_ppm', 'fault_errno', 'fault_ops', 'delay_ms', 'clock_s', 'loose_ppm', 'hold', 'active', 'writes', 'syncs', 'faults', 'delays'];
+const FIELDS = ['fault_ppm', 'fault_errno', 'fault_ops', 'delay_ms', 'clock_s', 'loose_ppm', 'hold', 'active', 'writes', 'syncs', 'faults', 'delays', 'stall', 'stalled'];
 export const OPS = { write: 1, sync: 2, open: 4, mmap: 8 };
 export const ERRNO = { EIO: 5, ENOMEM: 12, ENOSPC: 28, EDQUOT: 122, short: 0 };
 

@@ -5,7 +5,7 @@ import { cpus, release } from 'node:os';
 import { faults } from './faults.mjs';
 import { kills } from './kills.mjs';
 import { powerLoss } from './power.mjs';
-import { clockJumps, reloadStorm, sickServers, slowDisk, soak, termUnderLoad } from './trouble.mjs';
+import { clockJumps, reloadStorm, sickServers, slowDisk, soak, stalledDisk, termUnderLoad } from './trouble.mjs';
 
 const scale = Number(process.env.TORTURE_SCALE ?? 1);
 const only = process.env.TORTURE?.split(',');
@@ -17,6 +17,7 @@ const rounds = {
   'kills': ['kill -9 of any process', () => kills({ kills: of(500) })],
   'faults': ['failing disk', () => faults({ schedules: of(100) })],
   'clock': ['clock jumps', () => clockJumps({ jumps: of(100, 5) })],
+  'stalled': ['disk that stops', () => stalledDisk({ calls: of(500, 20) })],
   'slow': ['slow disk', () => slowDisk({ seconds: of(20, 3) })],
   'sick': ['sick servers', () => sickServers({ seconds: of(20, 3) })],
   'reload': ['reload storm', () => reloadStorm({ seconds: of(20, 5) })],

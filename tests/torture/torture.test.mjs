@@ -4,7 +4,7 @@ import { canPreload } from './disk.mjs';
 import { faults } from './faults.mjs';
 import { kills } from './kills.mjs';
 import { powerLoss } from './power.mjs';
-import { clockJumps, reloadStorm, sickServers, slowDisk, termUnderLoad } from './trouble.mjs';
+import { clockJumps, reloadStorm, sickServers, slowDisk, stalledDisk, termUnderLoad } from './trouble.mjs';
 
 const round = (title, needsDisk, run) => test(title, async (t) => {
   if (needsDisk && !canPreload()) { t.skip('SKIPPED LOUDLY: nothing can be preloaded into a build with sanitizers; the plain build runs this'); return; }
@@ -17,6 +17,7 @@ round('a failing disk: no call without a record, no crash, and it works again', 
 round('kill -9 of any process', false, () => kills({ kills: 8 }));
 round('clock jumps', true, () => clockJumps({ jumps: 5 }));
 round('a slow disk stalls only the calls that need it', true, () => slowDisk({ seconds: 3 }));
+round('a disk that stops: operators wait for it, calls do not', true, () => stalledDisk());
 round('5 of 20 servers are sick: no call to another one fails', false, () => sickServers({ seconds: 2 }));
 round('a policy that is rewritten all the time: it is taken up, and no call fails', false, () => reloadStorm({ seconds: 3 }));
 round('SIGTERM under load: every accepted call is answered', false, () => termUnderLoad({ rounds: 1 }));

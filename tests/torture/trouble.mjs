@@ -5,7 +5,7 @@ import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
-import { fdCount, policyFile, rssBytes } from '../lib/index.mjs';
+import { cli, fdCount, policyFile, request, rssBytes, startServe } from '../lib/index.mjs';
 import { Disk } from './disk.mjs';
 import { Client, LIMIT, Load, Oracle, POLICY, between, configOf, missing, newHome, pause, pick, readLog, startGate } from './world.mjs';
 
@@ -62,6 +62,59 @@ export async function slowDisk({ seconds, delay_ms = 100 }) {
   await oracle.close();
   return { 'ms per write': delay_ms, 'calls that need no disk': free.answers.ok, 'p50, ms': round(free.quantile(0.5)), 'p99, ms': round(free.quantile(0.99)), 'longest, ms': round(free.quantile(1)),
     'calls that need the disk': needy.answers.ok + needy.answers.refused, 'their p99, ms': round(needy.quantile(0.99)) };
+}
+
+// The disk under the databases stops in the middle of what operators do. Calls go on; each operation is answered when it is written, and not before.
+export async function stalledDisk({ calls = 20 } = {}) {
+  const oracle = await Oracle.start();
+  const home = newHome(), disk = new Disk(home), policy = policyFile(POLICY);
+  const env = { SALLYPORT_HOME: home, ...disk.env };
+  const token = async (...line) => JSON.parse((await cli(['grants', 'create', ...line, '--json'], { env })).stdout).token;
+  const [boss, agent] = [await token('boss', '--role', 'admin'), await token('agent')];
+  const gate = await startServe({ config: { ...configOf(oracle, { policy }), servers: { s: { url: oracle.server.url }, other: { url: oracle.server.url } } }, env, args: [] });
+  const client = new Client(gate.origin, agent);
+  const api = async (method, path, body, headers = {}) => {
+    const answer = await request(method, `${gate.origin}/api/v1/${path}`, { headers: { Authorization: `Bearer ${boss}`, 'Content-Type': 'application/json', ...headers }, body: body && JSON.stringify(body) });
+    return { status: answer.status, headers: answer.headers, json: JSON.parse(await answer.text()) };
+  };
+  const asked = await client.call('pay', 'first');
+  const { approval_id: approval } = JSON.parse(asked.text).data ?? {};
+  assert.ok(approval, asked.text);
+  const [file] = (await api('GET', 'policies')).json;
+  const before = (await api('GET', `policies/${file.id}`)).json;
+  assert.ok((await client.call('echo', 'warm')).ok);
+  const steps = [
+    ['grants', 201, () => api('POST', 'grants', { name: 'new' })],
+    ['rotate', 200, () => api('POST', 'grants/new/rotate', {})],
+    ['revoke', 200, () => api('DELETE', 'grants/new')],
+    ['sign-in', 201, () => api('POST', 'session', {}, { 'Sallyport-Console': '1' })],
+    ['approve', 200, () => api('POST', `approvals/${approval}/approve`, {}), async () => (await client.call('pay', 'first')).ok],
+    ['stop', 201, () => api('POST', 'stops', { scope: 'server', name: 'other' }), async () => (await client.call('echo', 'stopped', { server: 'other' })).denied],
+    ['policy', 200, () => api('PUT', `policies/${file.id}`, { policy_text: `${before.text}\n` }, { 'If-Match': `"${before.hash}"` })],
+    ['server', 201, () => api('POST', 'servers', { name: 'third', url: oracle.server.url })],
+  ];
+  for (const [name, status, run, holds] of steps) {
+    disk.set({ stall: 1 });
+    let answered;
+    const over = run().then((answer) => { answered = answer; });
+    for (const end = Date.now() + 60_000; !disk.get('stalled'); await pause(2)) assert.ok(!answered && Date.now() < end, `${name}: nothing is written: ${JSON.stringify(answered)}`);
+    for (let i = 0; i < calls; i++) {
+      const answer = await client.call('echo', `${name}-${i}`);
+      assert.ok(answer.ok, `a call beside ${name}: ${answer.text}`);
+    }
+    assert.equal(answered, undefined, `${name} was answered before it was written`);
+    disk.set({ stall: 0 });
+    await over;
+    assert.equal(answered.status, status, `${name}: ${JSON.stringify(answered.json)}`);
+    if (holds) assert.ok(await holds(), `${name} is not in force`);
+  }
+  client.close();
+  await gate.stop();
+  const log = await readLog(home);
+  for (const event of ['grant_created', 'grant_rotated', 'grant_revoked', 'signed_in', 'approval_approved', 'stopped', 'policy_saved', 'server_added']) assert.ok(log.text.includes(event), event);
+  disk.close();
+  await oracle.close();
+  return { 'operations that waited for the disk': steps.length, 'calls answered meanwhile': steps.length * calls };
 }
 
 // Servers that accept and say nothing, cut their answers off, talk garbage, fail, or send without end.

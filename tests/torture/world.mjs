@@ -40,8 +40,9 @@ export async function startGate(config, home, env = {}) {
 
 // POST /mcp/call; { ok, denied, status, text } and never a rejection.
 export class Client {
-  constructor(origin) {
+  constructor(origin, token) {
     this.url = new URL('/mcp/call', origin);
+    this.headers = token ? { Authorization: `Bearer ${token}` } : {};
     this.agent = new Agent({ keepAlive: true, maxSockets: 64 });
   }
   call(tool, mark, { server = 's', timeout = 60_000 } = {}) {
@@ -49,7 +50,7 @@ export class Client {
     const began = performance.now();
     return new Promise((resolve) => {
       const over = (fields) => resolve({ ok: false, ms: performance.now() - began, ...fields });
-      const req = httpRequest(this.url, { method: 'POST', agent: this.agent, timeout, headers: { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) } }, (res) => {
+      const req = httpRequest(this.url, { method: 'POST', agent: this.agent, timeout, headers: { ...this.headers, 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) } }, (res) => {
         let text = '';
         res.setEncoding('utf8').on('data', (chunk) => { text += chunk; }).on('error', (error) => over({ broken: true, text: `${error.message}: ${text.slice(0, 80)}` })).on('end', () => {
           if (!res.complete) return over({ broken: true, text: 'cut off' });

@@ -162,7 +162,7 @@ static void test_revoked_at_once_elsewhere(void **state) {
     struct err err = {0};
     struct state_grant grant = plain("ci");
     char token[STATE_TOKEN_TEXT];
-    assert_int_equal(state_grants_follow(there, dir, &err),
+    assert_int_equal(state_grants_follow(there, dir, NULL, &err),
                      0); /* without PostgreSQL there is nothing to follow */
     wait_for_change(there, 0);
     assert_int_equal(state_grants_refresh(there, &err), 0);
