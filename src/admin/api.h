@@ -84,14 +84,20 @@ extern const char api_schemas[];
 
 /* One page of a list: `limit` entries behind the one that `cursor` names. */
 struct api_page {
+    struct arena *arena;
     uint64_t left;
     struct slice after, last; /* keys of entries */
     bool skipping, more;
 };
 /* Reads both; `fallback` is the limit where none was asked for. False: answered. */
+bool api_page_read(struct api_call *c, uint64_t fallback, struct api_page *ret_page);
+/* The same, and begins the array. */
 bool api_page_open(struct api_call *c, uint64_t fallback, struct api_page *ret_page);
 /* Is the entry with this key on the page? Entries have keys of their own and come in one order. */
-bool api_page_takes(struct api_call *c, struct api_page *p, struct slice key);
+bool api_page_takes(struct api_page *p, struct slice key);
+/* The header line that names the cursor of the next page; empty where there is none. */
+struct slice api_page_head(const struct api_page *p);
+#define API_PAGE_GONE "the entry of this cursor is gone: begin with the first page again"
 /* Ends the array and the request; the head of the answer names the cursor of the next page. */
 void api_page_answer(struct api_call *c, const struct api_page *p);
 
@@ -200,7 +206,7 @@ void api_call_cancel(struct api_call *c);
 /* desk.c */
 struct server;
 /* The server is asked for its tools, and the answer lists them; false: it cannot be asked. */
-bool api_desk_list(struct api_call *c, struct server *server);
+bool api_desk_list(struct api_call *c, struct server *server, const struct api_page *page);
 void api_playground(struct api_call *c);
 void api_desks_free(struct admin *a);
 /* known.c */
@@ -217,12 +223,12 @@ void api_server_log(struct api_call *c);
 void api_server_survey(struct api_call *c);
 void api_pins(struct api_call *c);
 void api_pins_accept(struct api_call *c);
-void api_put_disabled_servers(struct api_call *c);
+void api_put_disabled_servers(struct api_call *c, struct api_page *page);
 /* look.c */
 struct tree;
 void api_put_server(struct api_call *c, const struct server *s);
 void api_put_disabled(struct emit *e, struct slice name, const struct tree *entry);
-void api_put_tools(struct admin *a, const struct server *s, struct emit *e);
+void api_put_tools(struct admin *a, const struct server *s, struct api_page *page, struct emit *e);
 const char *api_class_name(enum policy_class class);
 struct policy_traits api_tool_traits(const struct server *s, struct slice tool);
 void api_server(struct api_call *c);

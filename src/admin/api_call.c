@@ -99,18 +99,24 @@ bool api_member_flag(struct api_call *c, const char *name) {
 
 /* ---- pages ---- */
 
-bool api_page_open(struct api_call *c, uint64_t fallback, struct api_page *ret_page) {
+bool api_page_read(struct api_call *c, uint64_t fallback, struct api_page *ret_page) {
     struct slice cursor = api_query_text(c, "cursor");
-    *ret_page = (struct api_page){.skipping = cursor.len > 0};
+    *ret_page = (struct api_page){.arena = &c->arena, .skipping = cursor.len > 0};
     if (!api_query_number(c, "limit", ADMIN_LIST_MAX, fallback, &ret_page->left))
         return false;
     if (cursor.len && !base64_get(cursor, BASE64_URL, &c->arena, &ret_page->after))
         return api_error(c, 400, "the cursor is none that this gate made"), false;
+    return true;
+}
+
+bool api_page_open(struct api_call *c, uint64_t fallback, struct api_page *ret_page) {
+    if (!api_page_read(c, fallback, ret_page))
+        return false;
     emit_array(&c->e);
     return true;
 }
 
-bool api_page_takes(struct api_call *c, struct api_page *p, struct slice key) {
+bool api_page_takes(struct api_page *p, struct slice key) {
     if (p->skipping) {
         p->skipping = !slice_eq(key, p->after);
         return false;
@@ -119,21 +125,25 @@ bool api_page_takes(struct api_call *c, struct api_page *p, struct slice key) {
     if (p->more)
         return false;
     p->left--;
-    p->last = arena_dup(&c->arena, key);
+    p->last = arena_dup(p->arena, key);
     return true;
+}
+
+struct slice api_page_head(const struct api_page *p) {
+    cleanup_buf struct buf cursor;
+    buf_init(&cursor, HTTP_LINE_MAX);
+    if (!p->more)
+        return (struct slice){0};
+    base64_put(&cursor, p->last, BASE64_URL);
+    return arena_printf(p->arena, "Sallyport-Cursor: %.*s\r\n", SLICE_FMT(buf_slice(&cursor)));
 }
 
 void api_page_answer(struct api_call *c, const struct api_page *p) {
     if (p->skipping) {
-        api_error(c, 400, "the entry of this cursor is gone: begin with the first page again");
+        api_error(c, 400, API_PAGE_GONE);
         return;
     }
-    if (p->more) {
-        cleanup_buf struct buf cursor;
-        buf_init(&cursor, HTTP_LINE_MAX);
-        base64_put(&cursor, p->last, BASE64_URL);
-        c->more = arena_printf(&c->arena, "Sallyport-Cursor: %.*s\r\n", SLICE_FMT(buf_slice(&cursor)));
-    }
+    c->more = api_page_head(p);
     emit_array_end(&c->e);
     api_answer(c, 200);
 }

@@ -34,24 +34,26 @@ static void put_approval(struct api_call *c, const struct state_approval *r) {
 
 struct listing {
     struct state_approval_filter filter;
+    struct api_page page;
     struct state_approval *items;
     size_t count;
-    struct arena *arena;
 };
 
 static bool list_one(void *ctx, const struct state_approval *r) {
     struct listing *l = ctx;
     if (!l->items)
-        l->items = arena_array(l->arena, struct state_approval, l->filter.limit);
-    l->items[l->count] = *r;
-    state_approval_keep(&l->items[l->count++], l->arena);
-    return l->count < l->filter.limit;
+        l->items = arena_array(l->page.arena, struct state_approval, l->page.left);
+    if (api_page_takes(&l->page, r->id)) {
+        l->items[l->count] = *r;
+        state_approval_keep(&l->items[l->count++], l->page.arena);
+    }
+    return !l->page.more;
 }
 
 static void run_list(struct api_call *c) {
     struct listing *l = c->what;
     struct state_approvals *store = api_store_approvals(c);
-    l->arena = &c->arena;
+    l->page.arena = &c->arena;
     if (store)
         api_store_failed(c, 503,
                          state_approvals_list(store, &l->filter, clock_wall_ms(), list_one, l, &c->err) < 0);
@@ -60,11 +62,9 @@ static void run_list(struct api_call *c) {
 static void on_list(struct api_call *c) {
     const struct listing *l = c->what;
     follow_store(c);
-    emit_array(&c->e);
     for (size_t i = 0; i < l->count; i++)
         put_approval(c, &l->items[i]);
-    emit_array_end(&c->e);
-    api_answer(c, 200);
+    api_page_answer(c, &l->page);
 }
 
 void api_approvals(struct api_call *c) {
@@ -77,7 +77,8 @@ void api_approvals(struct api_call *c) {
         return;
     }
     l->filter.statuses = status.len ? 1u << one : 0;
-    if (api_query_number(c, "limit", STATE_APPROVALS_LIST_MAX, 100, &l->filter.limit) && has_store(c))
+    l->filter.limit = STATE_APPROVALS_ALL;
+    if (has_store(c) && api_page_open(c, 100, &l->page))
         api_store(c, run_list, on_list);
 }
 

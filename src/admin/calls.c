@@ -55,7 +55,7 @@ void api_calls(struct api_call *c) {
         LIST_FOR (m, &s->calls) {
             const struct call *one = container_of(m, struct call, node);
             if (is_shown(one) &&
-                api_page_takes(c, &page, arena_printf(&c->arena, "%llu", (unsigned long long)one->record)))
+                api_page_takes(&page, arena_printf(&c->arena, "%llu", (unsigned long long)one->record)))
                 put_call(&c->e, one, clock_mono_us());
         }
     }

@@ -80,7 +80,8 @@ struct desk_call {
     struct web_reply *reply; /* NULL when the client left */
     uint64_t began_us;
     struct arena arena;
-    char *server; /* whose tools are to be listed in the end, or NULL */
+    char *server;         /* whose tools are to be listed in the end, or NULL */
+    struct api_page page; /* of them; its texts lie in the arena */
 };
 
 static void desk_call_free(struct desk_call *d) {
@@ -90,8 +91,9 @@ static void desk_call_free(struct desk_call *d) {
 }
 
 static void answer(struct desk_call *d, int status, const struct buf *body) {
-    d->reply->ops->answer(d->reply, status, "application/json", SLICE("Cache-Control: no-store\r\n"),
-                          buf_slice(body));
+    struct slice head =
+        arena_printf(&d->arena, "Cache-Control: no-store\r\n%.*s", SLICE_FMT(api_page_head(&d->page)));
+    d->reply->ops->answer(d->reply, status, "application/json", head, buf_slice(body));
 }
 
 static void put_member(struct emit *e, const char *key, const struct tape *t, uint32_t node) {
@@ -165,11 +167,15 @@ static void tools_reply(struct call_sink *sink, const struct session_out *out) {
     emit_init(&e, &body);
     const struct server *s = server_find(d->admin->core, slice_str(d->server));
     if (s)
-        api_put_tools(d->admin, s, &e);
+        api_put_tools(d->admin, s, &d->page, &e);
     else
         buf_put_str(&body, "[]");
+    if (d->page.skipping) {
+        buf_reset(&body);
+        buf_put_str(&body, "{\"error\":\"" API_PAGE_GONE "\"}\n");
+    }
     if (d->reply)
-        answer(d, 200, &body);
+        answer(d, d->page.skipping ? 400 : 200, &body);
     desk_call_free(d);
 }
 
@@ -189,7 +195,7 @@ static void on_gone(void *owner) {
     "clientInfo\":{\"name\":\"console\",\"version\":\"1\"}}"
 
 static void desk_send(struct api_call *c, struct session *s, struct server *server, struct slice text,
-                      const struct call_sink_ops *ops) {
+                      const struct call_sink_ops *ops, const struct api_page *page) {
     struct desk_call *d = mem_zalloc(sizeof(*d));
     *d = (struct desk_call){.sink = {.ops = ops, .modern = true},
                             .admin = c->admin,
@@ -197,17 +203,21 @@ static void desk_send(struct api_call *c, struct session *s, struct server *serv
                             .began_us = clock_mono_us(),
                             .server = mem_dup(server->up.name, strlen(server->up.name))};
     arena_init(&d->arena);
+    if (page)
+        d->page = *page;
+    d->page.arena = &d->arena;
+    d->page.after = arena_dup(&d->arena, d->page.after);
     d->reply->ops->later(d->reply, d, on_gone);
     call_make(s, server, text, &d->sink);
 }
 
-bool api_desk_list(struct api_call *c, struct server *server) {
+bool api_desk_list(struct api_call *c, struct server *server, const struct api_page *page) {
     struct session *s = desk_for(c->admin, c->request->who);
     if (!s)
         return false;
     desk_send(c, s, server,
               SLICE("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\",\"params\":{" DESK_META "}}"),
-              &tools_ops);
+              &tools_ops, page);
     return true;
 }
 
@@ -272,5 +282,5 @@ void api_playground(struct api_call *c) {
     buf_put_str(&text, ",\"arguments\":");
     buf_put_slice(&text, args ? tape_raw(&c->body, args) : SLICE("{}"));
     buf_put_str(&text, "," DESK_META "}}");
-    desk_send(c, s, server, buf_slice(&text), &desk_ops);
+    desk_send(c, s, server, buf_slice(&text), &desk_ops, NULL);
 }

@@ -11,8 +11,10 @@ static void record(struct api_call *c, const char *event, struct slice name) {
 
 static void run_list(struct api_call *c) {
     struct state_grants *g = api_store_grants(c);
+    struct api_page *page = c->what;
+    page->arena = &c->arena;
     for (size_t i = 0; g && i < state_grants_count(g); i++)
-        if (api_page_takes(c, c->what, slice_str(state_grants_at(g, i)->name)))
+        if (api_page_takes(page, slice_str(state_grants_at(g, i)->name)))
             state_grant_json(&c->e, state_grants_at(g, i), NULL, clock_wall_ms());
 }
 

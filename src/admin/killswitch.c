@@ -25,7 +25,7 @@ void api_stops(struct api_call *c) {
         return;
     for (size_t i = 0; i < state_stops_count(stops); i++) {
         const struct state_stop *stop = state_stops_at(stops, i);
-        if (api_page_takes(c, &page, arena_printf(&c->arena, "%llu", (unsigned long long)stop->id)))
+        if (api_page_takes(&page, arena_printf(&c->arena, "%llu", (unsigned long long)stop->id)))
             state_stop_json(&c->e, stop);
     }
     api_page_answer(c, &page);

@@ -73,7 +73,7 @@ void api_known(struct api_call *c) {
             continue;
         struct slice key =
             arena_printf(&c->arena, "%s/%.*s", risk_registry_name(server.registry), SLICE_FMT(server.name));
-        if (!api_page_takes(c, &page, key))
+        if (!api_page_takes(&page, key))
             continue;
         emit_object(&c->e);
         put_head(&c->e, &server);

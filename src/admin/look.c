@@ -185,13 +185,14 @@ void api_put_server(struct api_call *c, const struct server *s) {
 
 void api_servers(struct api_call *c) {
     const struct core *core = c->admin->core;
-    emit_array(&c->e);
+    struct api_page page;
+    if (!api_page_open(c, ADMIN_LIST_MAX, &page))
+        return;
     for (size_t i = 0; i < core->server_count; i++)
-        if (core->servers[i])
+        if (core->servers[i] && api_page_takes(&page, slice_str(core->servers[i]->up.name)))
             api_put_server(c, core->servers[i]);
-    api_put_disabled_servers(c);
-    emit_array_end(&c->e);
-    api_answer(c, 200);
+    api_put_disabled_servers(c, &page);
+    api_page_answer(c, &page);
 }
 
 void api_server(struct api_call *c) {
@@ -242,12 +243,14 @@ static void put_definition(struct emit *e, const struct tool *tool) {
     put_number(e, "tokens", risk_tokens_of(tool->raw));
 }
 
-void api_put_tools(struct admin *a, const struct server *s, struct emit *e) {
+void api_put_tools(struct admin *a, const struct server *s, struct api_page *page, struct emit *e) {
     size_t at = 0;
     const struct map_entry *entry;
     emit_array(e);
     while ((entry = map_next(&s->tools.by_name, &at))) {
         const struct tool *tool = entry->value;
+        if (!api_page_takes(page, entry->key))
+            continue;
         emit_object(e);
         put_text(e, "name", entry->key);
         put_risk(e, tool);
@@ -277,9 +280,16 @@ void api_tools(struct api_call *c) {
     /* Only people who are known start a server by looking at it. */
     const struct principal *who = c->request->who;
     bool may_ask = who->roles && principal_may_use(who, c->arg);
-    if (!s->tools.loaded && may_ask && !api_query_text(c, "known").len && api_desk_list(c, s))
+    struct api_page page;
+    if (!api_page_read(c, ADMIN_LIST_MAX, &page) ||
+        (!s->tools.loaded && may_ask && !api_query_text(c, "known").len && api_desk_list(c, s, &page)))
         return;
-    api_put_tools(c->admin, s, &c->e);
+    api_put_tools(c->admin, s, &page, &c->e);
+    if (page.skipping) {
+        api_error(c, 400, API_PAGE_GONE);
+        return;
+    }
+    c->more = api_page_head(&page);
     api_answer(c, 200);
 }
 
@@ -292,7 +302,7 @@ void api_sessions(struct api_call *c) {
     LIST_FOR (n, &c->admin->core->sessions) {
         const struct session *s = container_of(n, struct session, node);
         sha_256_hex(slice_str(s->name), key); /* the name itself would let others take part */
-        if (!api_page_takes(c, &page, slice_of(key, sizeof(key))))
+        if (!api_page_takes(&page, slice_of(key, sizeof(key))))
             continue;
         emit_object(e);
         /* Enough to find it in the log, not enough to take part in it. */
@@ -322,13 +332,13 @@ void api_packages(struct api_call *c) {
     api_answer(c, 200);
 }
 
+static bool takes_job(void *ctx, struct slice id) { return api_page_takes(ctx, id); }
+
 void api_jobs(struct api_call *c) {
-    uint64_t left;
-    if (!api_query_number(c, "limit", ADMIN_LIST_MAX, 100, &left))
+    struct api_page page;
+    if (!api_page_open(c, 100, &page))
         return;
-    emit_array(&c->e);
     if (c->admin->core->code)
-        code_server_list_jobs(c->admin->core->code, left, &c->e);
-    emit_array_end(&c->e);
-    api_answer(c, 200);
+        code_server_list_jobs(c->admin->core->code, takes_job, &page, &c->e);
+    api_page_answer(c, &page);
 }

@@ -55,12 +55,24 @@ static const char *type_of(const struct api_route *r) {
     return strcmp(r->answer, "Export") == 0 ? "*/*" : "application/json";
 }
 
+static bool has_pages(const struct api_route *r) {
+    for (const struct api_query *q = r->query; q && q->name; q++)
+        if (strcmp(q->name, "cursor") == 0)
+            return true;
+    return false;
+}
+
 static void put_responses(struct emit *e, const struct api_route *r) {
     emit_key(e, "responses");
     emit_object(e);
     emit_key(e, r->made ? "201" : "200");
     emit_object(e);
     put(e, "description", "as asked");
+    if (has_pages(r)) {
+        emit_key(e, "headers");
+        emit_raw(e, SLICE("{\"Sallyport-Cursor\":{\"description\":\"the `cursor` of the next page; absent on the "
+                          "last one\",\"schema\":{\"type\":\"string\"}}}"));
+    }
     put_ref(e, r->answer, type_of(r));
     emit_object_end(e);
     emit_key(e, "4XX");

@@ -211,9 +211,27 @@ void api_overview(struct api_call *c) {
 
 /* ---- limits ---- */
 
-static void put_limit(void *ctx, const struct state_counter *s) {
-    struct api_call *c = ctx;
-    struct emit *e = &c->e;
+struct counters {
+    struct arena *arena;
+    struct state_counter *items; /* owned; their keys lie in the arena */
+    size_t count, room;
+};
+
+static void note_counter(void *ctx, const struct state_counter *one) {
+    struct counters *all = ctx;
+    if (all->count == all->room) {
+        all->room = all->room ? all->room * 2 : 64;
+        all->items = mem_realloc(all->items, all->room * sizeof(*all->items));
+    }
+    all->items[all->count] = *one;
+    all->items[all->count++].key = arena_dup(all->arena, one->key);
+}
+
+static int by_key(const void *a, const void *b) {
+    return slice_cmp(((const struct state_counter *)a)->key, ((const struct state_counter *)b)->key);
+}
+
+static void put_limit(struct emit *e, const struct state_counter *s) {
     emit_object(e);
     emit_key(e, "name");
     emit_str(e, s->key);
@@ -231,12 +249,25 @@ static void put_limit(void *ctx, const struct state_counter *s) {
 }
 
 void api_limits(struct api_call *c) {
+    struct counters all = {.arena = &c->arena};
+    struct api_page page;
     struct err err = {0};
-    emit_array(&c->e);
-    if (state_list(c->admin->core->state, clock_wall_ms(), put_limit, c, &err) < 0) {
+    if (!api_page_open(c, ADMIN_LIST_MAX, &page))
+        return;
+    if (state_list(c->admin->core->state, clock_wall_ms(), note_counter, &all, &err) < 0) {
         api_error(c, 503, "%s", err.text);
+        free(all.items);
         return;
     }
-    emit_array_end(&c->e);
-    api_answer(c, 200);
+    /* The store has no order of its own. Counters come and go, so a page begins behind the cursor's key, whether
+     * its counter is still there or not. */
+    if (all.count)
+        qsort(all.items, all.count, sizeof(*all.items), by_key);
+    page.skipping = false;
+    for (size_t i = 0; i < all.count; i++)
+        if ((!page.after.len || slice_cmp(all.items[i].key, page.after) > 0) &&
+            api_page_takes(&page, all.items[i].key))
+            put_limit(&c->e, &all.items[i]);
+    free(all.items);
+    api_page_answer(c, &page);
 }

@@ -10,6 +10,7 @@
 
 struct listing {
     struct api_call *call;
+    struct api_page page;
     const struct policy *policy; /* whose file is looked for */
     const char *path, *fault;
 };
@@ -29,7 +30,16 @@ static void put_text(struct emit *e, const char *key, const char *text) {
     emit_cstr(e, text);
 }
 
-static void put_policy(struct api_call *c, const struct policy *p, const char *server) {
+/* Is it the default, or some server's? */
+static bool is_placed(const struct core *core, const struct policy *p) {
+    bool placed = core->policy == p;
+    for (size_t i = 0; i < core->server_count; i++)
+        placed |= core->servers[i] && core->servers[i]->policy == p;
+    return placed;
+}
+
+static void put_policy(struct listing *all, const struct policy *p, const char *server) {
+    struct api_call *c = all->call;
     const struct core_files *files = &c->admin->core->files;
     struct listing l = {.policy = p};
     struct emit *e = &c->e;
@@ -38,6 +48,10 @@ static void put_policy(struct api_call *c, const struct policy *p, const char *s
         return;
     if (files->each_policy)
         files->each_policy(files->owner, note_file, &l);
+    /* The default is one entry, and so is each server's and each file that only grants name. */
+    if (!api_page_takes(&all->page, arena_printf(&c->arena, "%s\n%s", server ? server : "",
+                                                 l.path && !is_placed(c->admin->core, p) ? l.path : "")))
+        return;
     emit_object(e);
     if (l.path) {
         api_policy_id(l.path, id);
@@ -59,32 +73,24 @@ static void put_policy(struct api_call *c, const struct policy *p, const char *s
     emit_object_end(e);
 }
 
-/* Is it the default, or some server's? */
-static bool is_placed(const struct core *core, const struct policy *p) {
-    bool placed = core->policy == p;
-    for (size_t i = 0; i < core->server_count; i++)
-        placed |= core->servers[i] && core->servers[i]->policy == p;
-    return placed;
-}
-
 static void put_others(void *ctx, const struct core_policy *one) {
     struct listing *l = ctx;
     if (!is_placed(l->call->admin->core, one->policy))
-        put_policy(l->call, one->policy, NULL);
+        put_policy(l, one->policy, NULL);
 }
 
 void api_policies(struct api_call *c) {
     const struct core *core = c->admin->core;
     struct listing l = {.call = c};
-    emit_array(&c->e);
-    put_policy(c, core->policy, NULL);
+    if (!api_page_open(c, ADMIN_LIST_MAX, &l.page))
+        return;
+    put_policy(&l, core->policy, NULL);
     for (size_t i = 0; i < core->server_count; i++)
         if (core->servers[i])
-            put_policy(c, core->servers[i]->policy, core->servers[i]->up.name);
+            put_policy(&l, core->servers[i]->policy, core->servers[i]->up.name);
     if (core->files.each_policy)
         core->files.each_policy(core->files.owner, put_others, &l);
-    emit_array_end(&c->e);
-    api_answer(c, 200);
+    api_page_answer(c, &l.page);
 }
 
 void api_problems(struct emit *e, const struct policy_problems *problems) {

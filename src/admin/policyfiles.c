@@ -225,11 +225,17 @@ void api_policy_save(struct api_call *c) {
 
 struct history {
     struct emit *e;
-    const char *hash; /* of the present text */
+    struct api_page page;
+    const char *hash; /* of the present text; NULL behind the newest version with it */
 };
 
 static void put_version(void *ctx, const struct state_version *v) {
     struct history *h = ctx;
+    bool current = h->hash && memcmp(v->hash, h->hash, SHA_HEX) == 0;
+    if (current)
+        h->hash = NULL; /* the newest of several with this text */
+    if (!api_page_takes(&h->page, arena_printf(h->page.arena, "%llu", (unsigned long long)v->number)))
+        return;
     emit_object(h->e);
     emit_key(h->e, "version");
     emit_int(h->e, (int64_t)v->number);
@@ -239,9 +245,7 @@ static void put_version(void *ctx, const struct state_version *v) {
         put_text(h->e, "note", v->note);
     emit_time(h->e, "at", v->at_ms);
     emit_key(h->e, "current");
-    emit_bool(h->e, h->hash && memcmp(v->hash, h->hash, SHA_HEX) == 0);
-    if (h->hash && memcmp(v->hash, h->hash, SHA_HEX) == 0)
-        h->hash = NULL; /* the newest of several with this text */
+    emit_bool(h->e, current);
     emit_object_end(h->e);
 }
 
@@ -257,22 +261,28 @@ static void run_history(struct api_call *c) {
     struct state_versions *versions = api_store_versions(c);
     if (!versions)
         return;
-    w->history = (struct history){&c->e, w->hash};
-    emit_array(&c->e);
+    w->history.e = &c->e;
+    w->history.hash = w->hash;
+    w->history.page.arena = &c->arena;
     api_store_failed(
         c, 503,
         state_versions_list(versions, slice_str(w->file.path), put_version, &w->history, &c->err) < 0);
-    emit_array_end(&c->e);
 }
 
-static void on_shown(struct api_call *c) { api_answer(c, 200); }
+static void on_history(struct api_call *c) {
+    const struct looking *w = c->what;
+    api_page_answer(c, &w->history.page);
+}
 
 void api_policy_history(struct api_call *c) {
     struct looking *w = c->what = arena_new(&c->arena, struct looking);
     struct slice text;
-    if (find_file(c, &w->file) && read_text(c, w->file.path, &text, w->hash))
-        api_store(c, run_history, on_shown);
+    if (find_file(c, &w->file) && read_text(c, w->file.path, &text, w->hash) &&
+        api_page_open(c, ADMIN_LIST_MAX, &w->history.page))
+        api_store(c, run_history, on_history);
 }
+
+static void on_version(struct api_call *c) { api_answer(c, 200); }
 
 static void run_version(struct api_call *c) {
     struct looking *w = c->what;
@@ -297,7 +307,7 @@ void api_policy_version(struct api_call *c) {
     if (!slice_to_u64(c->arg2, &w->number))
         api_error(c, 404, "no such version");
     else if (find_file(c, &w->file))
-        api_store(c, run_version, on_shown);
+        api_store(c, run_version, on_version);
 }
 
 void api_policy_revert(struct api_call *c) {

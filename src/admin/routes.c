@@ -3,13 +3,6 @@
 
 #define LOOK (PRINCIPAL_VIEWER | PRINCIPAL_APPROVER | PRINCIPAL_POLICY_MANAGER)
 
-static const struct api_query limit_query[] = {
-    {"limit", "at most so many, 1 to 1000; 100 by default", .number = true}, {0}};
-static const struct api_query approvals_query[] = {
-    {"status", "pending, approved, denied, expired or used; all by default"},
-    {"identity", "only those of this requester"},
-    {"limit", "at most so many, the newest; 100 by default", .number = true},
-    {0}};
 #define AUDIT_FILTERS                                                                                        \
     {"since", "from then on, RFC 3339 in UTC"}, {"until", "up to then"},                                     \
         {"fleet", "anything: of all gates that ship to the same database"},                                  \
@@ -39,13 +32,23 @@ static const struct api_query export_query[] = {
     {"format", "jsonl (default), csv or cef"},
     {"limit", "at most so many, the newest; a million by default", .number = true},
     {0}};
-static const struct api_query tools_query[] = {{"known", "1: only what is known already"}, {0}};
 #define PAGE_CURSOR                                                                                          \
     { "cursor", "the page behind the one whose answer had this `Sallyport-Cursor` in its head" }
 static const struct api_query page_query[] = {
     {"limit", "at most so many, 1 to 1000; 100 by default", .number = true}, PAGE_CURSOR, {0}};
 static const struct api_query whole_query[] = {
     {"limit", "at most so many, 1 to 1000; 1000 by default", .number = true}, PAGE_CURSOR, {0}};
+static const struct api_query tools_query[] = {
+    {"known", "1: only what is known already"},
+    {"limit", "at most so many, 1 to 1000; 1000 by default", .number = true},
+    PAGE_CURSOR,
+    {0}};
+static const struct api_query approvals_query[] = {
+    {"status", "pending, approved, denied, expired or used; all by default"},
+    {"identity", "only those of this requester"},
+    {"limit", "at most so many, 1 to 1000, the newest first; 100 by default", .number = true},
+    PAGE_CURSOR,
+    {0}};
 static const struct api_query known_query[] = {
     {"q", "words in the name of a server or of one of its tools"},
     {"limit", "at most so many, 1 to 1000; 100 by default", .number = true},
@@ -87,7 +90,7 @@ const struct api_route api_routes[] = {
      "Calls, latencies and the most frequent tools, rules and identities of a period", overview_query,
      .answer = "Overview"},
     {HTTP_GET, "/api/v1/limits", LOOK, api_limits, "listLimits", "Counters of limits that are in use",
-     .answer = "Limits"},
+     whole_query, .answer = "Limits"},
     {HTTP_GET, "/api/v1/stops", LOOK, api_stops, "listStops", "What is stopped", whole_query,
      .answer = "Stops"},
     {HTTP_POST, "/api/v1/stops", PRINCIPAL_ADMIN, api_stop, "stop",
@@ -101,7 +104,7 @@ const struct api_route api_routes[] = {
      "End a call in flight", .answer = "Call", .changes = true},
     {HTTP_GET, "/api/v1/status", LOOK, api_status, "getStatus", "The gate at a glance", .answer = "Status"},
     {HTTP_GET, "/api/v1/servers", LOOK, api_servers, "listServers", "The servers behind the gate",
-     .answer = "Servers"},
+     whole_query, .answer = "Servers"},
     {HTTP_POST, "/api/v1/servers", PRINCIPAL_ADMIN, api_server_create, "createServer",
      "Write a server into sallyport.yaml; it is stopped until an operator trusts it, unless `trusted`",
      .body = "NewServer", .answer = "Server", .changes = true, .made = true},
@@ -139,7 +142,7 @@ const struct api_route api_routes[] = {
     {HTTP_GET, "/api/v1/sessions", LOOK, api_sessions, "listSessions", "Open sessions", page_query,
      .answer = "Sessions"},
     {HTTP_GET, "/api/v1/jobs", LOOK, api_jobs, "listJobs", "Code runs with a waiting client, and stored ones",
-     limit_query, .answer = "Jobs"},
+     page_query, .answer = "Jobs"},
     {HTTP_GET, "/api/v1/jobs/{id}", PRINCIPAL_ADMIN, api_job, "getJob",
      "One of them, with the end of what it wrote", .answer = "Job"},
     {HTTP_GET, "/api/v1/packages", LOOK, api_packages, "listPackages",
@@ -155,7 +158,7 @@ const struct api_route api_routes[] = {
     {HTTP_DELETE, "/api/v1/grants/{name}", PRINCIPAL_ADMIN, api_grant_revoke, "revokeGrant",
      "Revoke a grant, at once and for good", .answer = "Grant"},
     {HTTP_GET, "/api/v1/policies", LOOK, api_policies, "listPolicies", "The policies in force",
-     .answer = "Policies"},
+     whole_query, .answer = "Policies"},
     {HTTP_POST, "/api/v1/policies/validate", PRINCIPAL_POLICY_MANAGER, api_validate, "validatePolicy",
      "Is this text a policy, and what is doubtful about it", .body = "PolicyText", .answer = "Validation"},
     {HTTP_POST, "/api/v1/policies/dry-run", PRINCIPAL_POLICY_MANAGER, api_dry_run, "dryRunPolicy",
@@ -175,7 +178,7 @@ const struct api_route api_routes[] = {
      "Write a policy file; If-Match names the text that is replaced", .body = "PolicyText",
      .answer = "PolicyFile", .changes = true},
     {HTTP_GET, "/api/v1/policies/{id}/history", LOOK, api_policy_history, "listPolicyVersions",
-     "The versions that were written", .answer = "PolicyVersions"},
+     "The versions that were written", whole_query, .answer = "PolicyVersions"},
     {HTTP_GET, "/api/v1/policies/{id}/history/{version}", LOOK, api_policy_version, "getPolicyVersion",
      "One of them", .answer = "PolicyVersionText"},
     {HTTP_POST, "/api/v1/policies/{id}/revert", PRINCIPAL_POLICY_MANAGER, api_policy_revert, "revertPolicy",

@@ -358,7 +358,7 @@ void api_server_delete(struct api_call *c) {
 }
 
 /* Those that the file has and the gate does not run. */
-void api_put_disabled_servers(struct api_call *c) {
+void api_put_disabled_servers(struct api_call *c, struct api_page *page) {
     struct slice text;
     const struct tree *servers = NULL;
     const char *path = path_of(c);
@@ -367,7 +367,8 @@ void api_put_disabled_servers(struct api_call *c) {
         return;
     for (const struct tree *t = servers->child; t; t = t->next) {
         const struct tree *disabled = tree_get(t, "disabled");
-        if (!disabled || !disabled->truth || server_find(c->admin->core, t->key))
+        if (!disabled || !disabled->truth || server_find(c->admin->core, t->key) ||
+            !api_page_takes(page, t->key))
             continue;
         emit_object(&c->e);
         api_put_disabled(&c->e, t->key, t);

@@ -51,9 +51,10 @@ struct code_config {
 int code_server_open(const struct code_config *config, struct code_server **ret_server, struct err *err);
 /* What the sandbox has done so far, for /metrics. False when there is none. */
 bool code_server_stats(const struct code_server *s, struct sandbox_stats *ret_stats);
-/* Jobs of all principals, at most so many: elements of an array that the caller has opened, without code or
- * output. */
-void code_server_list_jobs(struct code_server *s, size_t max, struct emit *e);
+/* Jobs of all principals that `takes` wants, by their ids: elements of an array that the caller has opened,
+ * without code or output. */
+void code_server_list_jobs(struct code_server *s, bool (*takes)(void *ctx, struct slice id), void *ctx,
+                           struct emit *e);
 /* One of them, with the end of its output; false: there is none. */
 bool code_server_write_job(struct code_server *s, struct slice id, struct emit *e);
 /* The packages that code may import: {"installed":[...],"allowed":[...]}. */

@@ -236,14 +236,15 @@ bool code_server_stats(const struct code_server *s, struct sandbox_stats *ret_st
     return s->sandbox != NULL;
 }
 
-void code_server_list_jobs(struct code_server *s, size_t max, struct emit *e) {
+void code_server_list_jobs(struct code_server *s, bool (*takes)(void *ctx, struct slice id), void *ctx,
+                           struct emit *e) {
     size_t at = 0;
     for (struct map_entry *entry; (entry = map_next(&s->owners, &at));) {
         const struct code_owner *o = entry->value;
         LIST_FOR (n, &o->jobs) {
-            if (max-- == 0)
-                return;
-            code_job_write(container_of(n, struct code_job, node), false, e);
+            const struct code_job *j = container_of(n, struct code_job, node);
+            if (takes(ctx, slice_str(j->id)))
+                code_job_write(j, false, e);
         }
     }
 }

@@ -610,8 +610,7 @@ int state_approvals_list(struct state_approvals *s, const struct state_approval_
                          struct err *err) {
     static const char sql[] = "SELECT * FROM approvals WHERE ?1='' OR identity=?1"
                               " ORDER BY created_ms DESC, rowid DESC";
-    uint64_t left =
-        filter->limit && filter->limit < STATE_APPROVALS_LIST_MAX ? filter->limit : STATE_APPROVALS_LIST_MAX;
+    uint64_t left = filter->limit ? filter->limit : STATE_APPROVALS_LIST_MAX;
     struct db_stmt *st = db_prepare(s->db, sql);
     db_bind_text(st, 1, filter->identity);
     while (left > 0 && db_step(st)) {

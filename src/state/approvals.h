@@ -154,6 +154,7 @@ struct state_approval_filter {
     uint32_t statuses; /* bits 1 << STATE_APPROVAL_…; 0: all */
     struct slice identity;
     uint64_t limit; /* 0: STATE_APPROVALS_LIST_MAX */
+#define STATE_APPROVALS_ALL UINT64_MAX /* `each` ends the walk */
 };
 /* Newest first; the texts are valid inside the call only. False ends the walk. */
 int state_approvals_list(struct state_approvals *s, const struct state_approval_filter *filter,

@@ -1,7 +1,7 @@
 // Servers, pins and approvals at the admin API where files and other programs are concerned: what is refused is not written, secrets are not
 // shown, accepted definitions, Slack, and a console over the home of gates that only wrap stdio.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -29,28 +29,64 @@ test('an invalid server entry is refused and not written; values of env and head
   assert.ok(!yaml().includes('kept-secret'));
 });
 
+// All entries of a list, page by page.
+async function pages(world, path, limit) {
+  const all = [];
+  for (let cursor; ;) {
+    const answer = await world.api('GET', `${path}?limit=${limit}${cursor ? `&cursor=${cursor}` : ''}`);
+    assert.equal(answer.status, 200, answer.text);
+    assert.ok(answer.json.length <= limit);
+    all.push(...answer.json);
+    if (!(cursor = answer.headers['sallyport-cursor'])) return all;
+  }
+}
+const BAD_PAGES = ['limit=0', 'limit=x', 'limit=1001', 'cursor=*'];
+
 test('lists come in pages: limit, and the cursor of the next one in the head of the answer', async (t) => {
   const world = await consoleWorld(t);
-  const pages = async (path, limit) => {
-    const all = [];
-    for (let cursor; ;) {
-      const answer = await world.api('GET', `${path}?limit=${limit}${cursor ? `&cursor=${cursor}` : ''}`);
-      assert.equal(answer.status, 200, answer.text);
-      assert.ok(answer.json.length <= limit);
-      all.push(...answer.json);
-      if (!(cursor = answer.headers['sallyport-cursor'])) return all;
-    }
-  };
   const agents = await Promise.all(Array.from({ length: 5 }, () => world.agent()));
   assert.equal(agents.length, 5);
   for (const scope of ['shop', 'a', 'b']) await world.api('POST', 'stops', { body: { scope: 'server', name: scope } });
   for (const [path, least] of [['grants', 5], ['sessions', 5], ['stops', 1], ['catalogue', 1001], ['calls', 0]]) {
-    const all = await pages(path, path === 'catalogue' ? 400 : 2);
+    const all = await pages(world, path, path === 'catalogue' ? 400 : 2);
     assert.ok(all.length >= least, `${path}: ${all.length}`);
     if (path !== 'sessions') assert.equal(new Set(all.map((one) => JSON.stringify(one))).size, all.length, path);
     if (path !== 'catalogue') assert.equal(all.length, (await world.api('GET', path)).json.length, path);
-    for (const bad of ['limit=0', 'limit=x', 'limit=1001', 'cursor=*', 'cursor=bm9uZQ']) assert.equal((await world.api('GET', `${path}?${bad}`)).status, 400, `${path} ${bad}`);
+    for (const bad of [...BAD_PAGES, 'cursor=bm9uZQ']) assert.equal((await world.api('GET', `${path}?${bad}`)).status, 400, `${path} ${bad}`);
   }
+});
+
+const LIMITED = `version: "1"
+default: allow
+tools:
+  create_refund: {rules: [{name: refunds, action: require_approval}]}
+${['list_orders', 'read_file', 'run_query'].map((tool) => `  ${tool}: {rules: [{name: ${tool} calls, rate_limit: 60/day}]}\n`).join('')}`;
+
+test('servers, tools, policies, versions, approvals, limits and code runs come in pages, too', async (t) => {
+  const world = await consoleWorld(t, { policy: LIMITED, code: true });
+  const own = join(world.dir, 'own.yaml');
+  writeFileSync(own, 'version: "1"\ndefault: deny\n');
+  for (const [name, more] of [['one', { policy: own }], ['two', { policy: own }], ['three', {}]]) assert.equal((await world.api('POST', 'servers', { body: { name, command: 'true', trusted: true, ...more } })).status, 201);
+  assert.equal((await world.api('PATCH', 'servers/three', { body: { disabled: true } })).status, 200);
+  const agent = await world.agent();
+  await agent.exchange('tools/list');
+  for (const [tool, args] of [['list_orders', {}], ['read_file', { path: '/x' }], ['run_query', { sql: 'SELECT 1' }]]) assert.ok((await callTool(agent, tool, args)).result);
+  for (let amount = 1; amount <= 5; amount++) assert.ok((await callTool(agent, 'create_refund', { amount })).error.data.approval_id);
+  const started = await Promise.all([1, 2, 3].map(() => agent.exchange('tools/call', { name: 'code__execute_code', arguments: { code: 'import time\ntime.sleep(600)', timeout_seconds: 300, background: true } })));
+  for (const { json } of started) assert.ok(json.result.structuredContent.job_id, JSON.stringify(json));
+  const [{ id }] = (await world.api('GET', 'policies')).json;
+  for (let i = 0; i < 3; i++) assert.equal((await world.api('PUT', `policies/${id}`, { body: { policy_text: `${LIMITED}# ${i}\n` }, headers: { 'If-Match': '*' } })).status, 200);
+  for (const [path, key, least] of [['servers', 'name', 5], ['servers/shop/tools', 'name', 5], ['policies', 'server', 3], [`policies/${id}/history`, 'version', 4], ['approvals', 'id', 5], ['limits', 'key', 3], ['jobs', 'id', 3]]) {
+    const whole = (await world.api('GET', path)).json;
+    assert.ok(whole.length >= least, `${path}: ${whole.length}`);
+    const all = await pages(world, path, 2);
+    assert.deepEqual(all.map((one) => one[key]), whole.map((one) => one[key]), path);
+    assert.equal(new Set(all.map((one) => one[key])).size, all.length, path);
+    for (const bad of BAD_PAGES) assert.equal((await world.api('GET', `${path}?${bad}`)).status, 400, `${path} ${bad}`);
+    // Counters come and go: a page of limits begins behind the cursor's key. Everywhere else the entry must be there.
+    assert.equal((await world.api('GET', `${path}?cursor=bm9uZQ`)).status, path === 'limits' ? 200 : 400, path);
+  }
+  assert.equal((await world.api('GET', `policies/${id}/history`)).json.filter((v) => v.current).length, 1);
 });
 
 test('a changed definition is held, shown with its difference, and can be accepted', async (t) => {

@@ -45,7 +45,7 @@ tools:
 `;
 
 // A gate with one real server behind it, a grant for each role, and sallyport.yaml with comments.
-export async function consoleWorld(t, { tools = TOOLS, policy = POLICY, settings = '', listen, code = false, roles = { boss: 'admin', approver: 'approver', viewer: 'viewer', manager: 'policy-manager', agent: null } } = {}) {
+export async function consoleWorld(t, { tools = TOOLS, policy = POLICY, settings = '', listen, code = false, audit = '{arguments: full}', answer, roles = { boss: 'admin', approver: 'approver', viewer: 'viewer', manager: 'policy-manager', agent: null } } = {}) {
   const dir = tempDir();
   const env = { SALLYPORT_HOME: join(dir, 'home') };
   const tokens = {};
@@ -55,11 +55,11 @@ export async function consoleWorld(t, { tools = TOOLS, policy = POLICY, settings
     tokens[name] = JSON.parse(made.stdout).token;
   }
   const calls = [];
-  const shop = await startUpstream(legacyServer({ tools, methods: { 'tools/call': ({ name, arguments: a }) => { calls.push({ name, arguments: a }); return { content: [{ type: 'text', text: `${name} done` }] }; } } }));
+  const shop = await startUpstream(legacyServer({ tools, methods: { 'tools/call': ({ name, arguments: a }) => { calls.push({ name, arguments: a }); return answer ?? { content: [{ type: 'text', text: `${name} done` }] }; } } }));
   if (t) use(t, shop);
   const paths = { policy: join(dir, 'policy.yaml'), settings: join(dir, 'sallyport.yaml') };
   writeFileSync(paths.policy, policy);
-  const yaml = `# Settings of the shop's gate.\nversion: "1"\npolicy: policy.yaml\ncode: {enabled: ${code}}\naudit: {arguments: full}\n${settings}servers:\n  # where the money is\n  shop: {url: "${shop.url}"}\n`;
+  const yaml = `# Settings of the shop's gate.\nversion: "1"\npolicy: policy.yaml\ncode: {enabled: ${code}}\naudit: ${audit}\n${settings}servers:\n  # where the money is\n  shop: {url: "${shop.url}"}\n`;
   writeFileSync(paths.settings, yaml);
   const open = async (listen = '127.0.0.1:0') => startServe({ listen, args: ['--config', paths.settings], env });
   const world = { dir, env, tokens, calls, shop, paths, gate: await open(listen), open };

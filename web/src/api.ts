@@ -29,8 +29,14 @@ export async function send(method: string, path: string, body?: Body, headers: R
 }
 
 export const get = async <T>(path: string): Promise<T> => (await send('GET', path)).json;
-// All pages of a list.
-export async function getAll<T>(path: string): Promise<T[]> {
+// All pages of a list; from the beginning again when the entry of a cursor is gone meanwhile.
+export async function getAll<T>(path: string, again = 2): Promise<T[]> {
+  try { return await getPages<T>(path); } catch (error) {
+    if (!again || !(error instanceof ApiError) || error.status !== 400) throw error;
+    return getAll<T>(path, again - 1);
+  }
+}
+async function getPages<T>(path: string): Promise<T[]> {
   const all: T[] = [];
   for (let cursor: string | null = ''; cursor !== null;) {
     const { json, response }: { json: T[]; response: Response } = await send('GET', cursor ? `${path}${path.includes('?') ? '&' : '?'}cursor=${part(cursor)}` : path);

@@ -155,7 +155,7 @@ export function useData<T>(path: string | null, { every = 0, when, paged = false
     clearTimeout(soon.current);
     soon.current = setTimeout(reload, 150);
   });
-  return { data: state.path === path ? state.data : undefined, error: state.error, loading: state.loading, reload };
+  return { data: keep || state.path === path ? state.data : undefined, error: state.error, loading: state.loading, reload };
 }
 
 // A value that follows the clock, for times that run out.

@@ -95,8 +95,9 @@ function useNotification(pending: Approval[] | undefined) {
 export function Approvals() {
   const { path } = usePlace();
   const [tab, setTab] = useState('pending');
-  const pending = useData<Approval[]>('approvals?status=pending', { every: 15_000, when: changed });
-  const past = useData<Approval[]>(tab === 'past' ? 'approvals?limit=200' : null, { when: changed });
+  const [limit, setLimit] = useState(100);
+  const pending = useData<Approval[]>('approvals?status=pending', { paged: true, every: 15_000, when: changed });
+  const past = useData<Approval[]>(tab === 'past' ? `approvals?limit=${limit}` : null, { keep: true, when: changed });
   const one = useData<Approval>(path[1] ? `approvals/${part(path[1])}` : null, { when: changed });
   const [asked, setAsked] = useState('Notification' in window ? Notification.permission : 'denied');
   useNotification(pending.data);
@@ -132,6 +133,7 @@ export function Approvals() {
             { head: 'By', cell: (a) => (a.decided_by ? <Text value={a.decided_by} /> : null) },
             { head: 'Note', cell: (a) => <Text value={a.note ?? ''} />, hide: 'phone' },
           ]} /> : past.data ? <Empty title="Nothing has been decided yet">Approvals that were decided, used or expired are listed here.</Empty> : <p class="muted pad">Loading…</p>}
+          {past.data?.length === limit && limit < 1000 ? <div class="more-rows"><Button onClick={() => setLimit(limit + 100)}>Older ones</Button></div> : null}
         </Panel>
       )}
     </div>

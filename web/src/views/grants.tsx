@@ -36,7 +36,7 @@ function Token({ grant, onClose }: { grant: Grant; onClose: () => void }) {
 }
 
 function Create({ onClose, onMade }: { onClose: () => void; onMade: (g: Grant) => void }) {
-  const policies = useData<Policy[]>('policies');
+  const policies = useData<Policy[]>('policies', { paged: true });
   const [name, setName] = useState('');
   const [label, setLabel] = useState('');
   const [servers, setServers] = useState('');

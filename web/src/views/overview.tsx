@@ -63,9 +63,9 @@ export function Overview() {
   const { data, error, reload } = useData<Overview_>(`overview${query(when)}`, { every: until ? 0 : 5000 });
   const seconds = data ? Math.max(1, (Date.parse(data.until) - Date.parse(data.since)) / 1000) : 1;
   const status = useData<Status>('status', { every: 5000 });
-  const servers = useData<Server[]>('servers', { every: 5000 });
-  const limits = useData<Limit[]>('limits', { every: 10_000 });
-  const pending = useData<Approval[]>('approvals?status=pending', { every: 15_000, when: (r) => !!r.event?.startsWith('approval_') });
+  const servers = useData<Server[]>('servers', { paged: true, every: 5000 });
+  const limits = useData<Limit[]>('limits', { paged: true, every: 10_000 });
+  const pending = useData<Approval[]>('approvals?status=pending', { paged: true, every: 15_000, when: (r) => !!r.event?.startsWith('approval_') });
   const [lines, setLines] = useState<{ calls: Line[]; latency: Line[] }>({ calls: [], latency: [] });
   useEffect(() => {
     if (!data) return;
@@ -115,7 +115,7 @@ export function Overview() {
           ]} /> : data ? <Empty title="No calls in this time">When agents call tools through the gate, they are counted here.</Empty> : <p class="muted pad">Loading…</p>}
         </Panel>
         <Panel title="Denials" flush actions={<a href={href(activity({ verdict: 'deny' }))}>All denials</a>}>
-          {data?.denials.length ? <Table label="Denials by rule" rows={data.denials} keyOf={(r) => `${r.server}/${r.tool}/${r.rule}/${r.reason}`} onRow={(r) => go(activity({ verdict: 'deny', server: r.server, tool: r.tool, seq: r.last_seq }))} columns={[
+          {data?.denials.length ? <Table label="Denials by rule" rows={data.denials} keyOf={(r) => `${r.server}/${r.tool}/${r.rule}/${r.reason}`} onRow={(r) => go(activity({ verdict: 'deny', server: r.server, tool: r.tool, seq: r.last_seq, chain: r.last_chain }))} columns={[
             { head: 'Rule', cell: (r) => <><Text value={r.rule || r.reason} /> <span class="muted"><Text value={[r.server, r.tool].filter(Boolean).join(' · ')} /></span></> },
             { head: 'Reason', hide: 'phone', cell: (r) => reasonName(r.reason) },
             { head: 'Count', class: 'number', cell: (r) => compact(r.count) },

@@ -78,10 +78,10 @@ const runs = (tools: Tool[] | undefined) => tools?.find((t) => t.name === 'execu
 export function Playground() {
   const { path } = usePlace();
   const admin = useMay();
-  const servers = useData<Server[]>('servers');
+  const servers = useData<Server[]>('servers', { paged: true });
   const builtin = servers.data?.find((s) => s.transport === 'builtin');
-  const tools = useData<Tool[]>(builtin ? `servers/${part(builtin.name)}/tools` : null);
-  const grants = useData<Grant[]>(admin ? 'grants' : null);
+  const tools = useData<Tool[]>(builtin ? `servers/${part(builtin.name)}/tools` : null, { paged: true });
+  const grants = useData<Grant[]>(admin ? 'grants' : null, { paged: true });
   const code = path[1] === 'code';
   const tool = runs(tools.data);
   return (
@@ -96,11 +96,11 @@ export function Playground() {
 function CallTool() {
   const { query: q } = usePlace();
   const admin = useMay();
-  const servers = useData<Server[]>('servers');
+  const servers = useData<Server[]>('servers', { paged: true });
   const server = q.get('server') ?? '';
   const name = q.get('tool') ?? '';
-  const tools = useData<Tool[]>(server ? `servers/${part(server)}/tools` : null);
-  const grants = useData<Grant[]>(admin ? 'grants' : null);
+  const tools = useData<Tool[]>(server ? `servers/${part(server)}/tools` : null, { paged: true });
+  const grants = useData<Grant[]>(admin ? 'grants' : null, { paged: true });
   const [grant, setGrant] = useState('');
   const [values, setValues] = useState<Record<string, unknown>>({});
   const [raw, setRaw] = useState<string | null>(null);

@@ -166,7 +166,7 @@ function TryLog({ text }: { text: string }) {
 }
 
 function History({ id, text, onRevert, readOnly }: { id: string; text: string; onRevert: () => void; readOnly: boolean }) {
-  const versions = useData<Version[]>(`policies/${part(id)}/history`, { when: (r) => r.event === 'reload' || r.event === 'policy_saved' });
+  const versions = useData<Version[]>(`policies/${part(id)}/history`, { paged: true, when: (r) => r.event === 'reload' || r.event === 'policy_saved' });
   const [open, setOpen] = useState<{ version: Version; text: string } | null>(null);
   const show = async (v: Version) => setOpen({ version: v, text: (await get<{ text: string }>(`policies/${part(id)}/history/${v.version}`)).text });
   const revert = async (v: Version) => { await post(`policies/${part(id)}/revert`, { version: v.version }); toast(`Version ${v.version} is in force again.`); setOpen(null); versions.reload(); onRevert(); };
@@ -224,7 +224,7 @@ function One({ loaded, servers, reload }: { loaded: Loaded; servers: Server[]; r
   const used = servers.filter((s) => loaded.servers.includes(s.name) || (loaded.is_default && !s.policy) || s.policy === loaded.name);
   const wanted = place.query.get('server');
   const [server, setServer] = useState(wanted && servers.some((s) => s.name === wanted) ? wanted : used[0]?.name ?? servers[0]?.name ?? '');
-  const tools = useData<Tool[]>(server ? `servers/${part(server)}/tools` : null);
+  const tools = useData<Tool[]>(server ? `servers/${part(server)}/tools` : null, { paged: true });
   const test = place.query.get('test');
   const record = useData<Record_>(test ? `audit/${test}` : null);
   const isJson = /^\s*[{[]/.test(text);
@@ -315,8 +315,8 @@ function One({ loaded, servers, reload }: { loaded: Loaded; servers: Server[]; r
 
 export function Policies() {
   const place = usePlace();
-  const policies = useData<Policy[]>('policies', { when: (r) => r.event === 'reload' || r.event === 'reload_failed' || r.event === 'policy_saved' });
-  const servers = useData<Server[]>('servers');
+  const policies = useData<Policy[]>('policies', { paged: true, when: (r) => r.event === 'reload' || r.event === 'reload_failed' || r.event === 'policy_saved' });
+  const servers = useData<Server[]>('servers', { paged: true });
   const wanted = place.query.get('server');
   const files = [...new Map((policies.data ?? []).filter((p) => p.id).map((p) => [p.id, p])).values()];
   const own = servers.data?.find((s) => s.name === wanted)?.policy;

@@ -36,7 +36,7 @@ interface Form { name: string; kind: string; line: string; url: string; env: str
 const EMPTY: Form = { name: '', kind: 'command', line: '', url: '', env: '', headers: '', cwd: '', policy: '', trusted: false };
 
 function Fields({ form, set, kept }: { form: Form; set: (f: Form) => void; kept?: { env: string[]; headers: string[] } }) {
-  const policies = useData<Policy[]>('policies');
+  const policies = useData<Policy[]>('policies', { paged: true });
   const files = [...new Map((policies.data ?? []).filter((p) => p.path).map((p) => [p.path!, p.name])).entries()];
   const one = (key: keyof Form) => (v: string) => set({ ...form, [key]: v });
   const hint = (names?: string[]) => (names?.length ? `Set already, kept unless named here: ${names.map(plain).join(', ')}. NAME= takes one out.` : undefined);
@@ -173,7 +173,7 @@ function Log({ name }: { name: string }) {
 
 function Actions({ s, onChange }: { s: Server; onChange: () => void }) {
   const admin = useMay();
-  const stops = useData<Stop[]>(admin ? 'stops' : null, { when: (r) => r.event === 'stopped' || r.event === 'resumed' });
+  const stops = useData<Stop[]>(admin ? 'stops' : null, { paged: true, when: (r) => r.event === 'stopped' || r.event === 'resumed' });
   const [open, setOpen] = useState<'stop' | 'edit' | 'remove' | null>(null);
   if (!admin) return null;
   const own = stops.data?.find((x) => x.scope === 'server' && x.name === s.name);
@@ -201,12 +201,12 @@ function Actions({ s, onChange }: { s: Server; onChange: () => void }) {
 function One({ name }: { name: string }) {
   const place = usePlace();
   const server = useData<Server>(`servers/${part(name)}`, { every: 5000, when: about(name) });
-  const all = useData<Server[]>(server.error ? 'servers' : null);
+  const all = useData<Server[]>(server.error ? 'servers' : null, { paged: true });
   const s = server.error instanceof ApiError && server.error.status === 404 ? all.data?.find((x) => x.name === name) : server.data;
   const admin = useMay();
   const settings = useData<{ command?: string; args?: string[]; url?: string }>(admin && s && s.transport !== 'builtin' ? `servers/${part(name)}/settings` : null, { when: about(name) });
   const target = settings.data?.url ?? commandLine(settings.data?.command, settings.data?.args);
-  const tools = useData<Tool[]>(s && s.state !== 'disabled' ? `servers/${part(name)}/tools` : null, { every: 15_000, when: about(name) });
+  const tools = useData<Tool[]>(s && s.state !== 'disabled' ? `servers/${part(name)}/tools` : null, { paged: true, every: 15_000, when: about(name) });
   const may = useMay('policy-manager');
   const [text, setText] = useState('');
   const picked = place.query.get('tool');
@@ -255,8 +255,8 @@ export function Servers() {
   const { path } = usePlace();
   const admin = useMay();
   const [adding, setAdding] = useState(false);
-  const servers = useData<Server[]>(path[1] ? null : 'servers', { every: 5000 });
-  const stops = useData<Stop[]>(path[1] ? null : 'stops', { when: (r) => r.event === 'stopped' || r.event === 'resumed' });
+  const servers = useData<Server[]>(path[1] ? null : 'servers', { paged: true, every: 5000 });
+  const stops = useData<Stop[]>(path[1] ? null : 'stops', { paged: true, when: (r) => r.event === 'stopped' || r.event === 'resumed' });
   const fresh = (s: Server) => !!stops.data?.some((x) => isNew(x) && x.name === s.name);
   if (path[1]) return <One key={path[1]} name={path[1]} />;
   return (

@@ -33,7 +33,7 @@ export function Sessions() {
   const sessions = useData<Session[]>('sessions?limit=1000', { every: 3000, paged: true });
   const calls = useData<Call[]>('calls?limit=1000', { every: 2000, paged: true });
   const packages = useData<Packages>('packages', { every: 30000 });
-  const jobs = useData<Job[]>('jobs?limit=200', { every: 3000 });
+  const jobs = useData<Job[]>('jobs?limit=200', { paged: true, every: 3000 });
   const admin = useMay();
   const now = useNow();
   const cancel = async (c: Call) => { await post(`calls/${part(c.id)}/cancel`); toast('Cancelled.'); await calls.reload(); };

@@ -10,7 +10,7 @@ export const isNew = (s: Stop) => s.scope === 'server' && !!s.reason?.startsWith
 const stopped = (r: { event?: string }) => r.event === 'stopped' || r.event === 'resumed';
 
 export function StopBanner() {
-  const { data } = useData<Stop[]>('stops', { every: 15_000, when: stopped });
+  const { data } = useData<Stop[]>('stops', { paged: true, every: 15_000, when: stopped });
   if (!data?.length) return null;
   const all = data.find((s) => s.scope === 'all');
   const stops = data.filter((s) => !isNew(s)), fresh = data.filter(isNew);
@@ -53,10 +53,10 @@ export function StopDialog({ scope, name, onClose }: { scope: Stop['scope']; nam
 }
 
 export function Stops() {
-  const stops = useData<Stop[]>('stops', { every: 15_000, when: stopped });
-  const servers = useData<Server[]>('servers');
+  const stops = useData<Stop[]>('stops', { paged: true, every: 15_000, when: stopped });
+  const servers = useData<Server[]>('servers', { paged: true });
   const admin = useMay();
-  const grants = useData<Grant[]>(admin ? 'grants' : null);
+  const grants = useData<Grant[]>(admin ? 'grants' : null, { paged: true });
   const [asking, ask] = useState<{ scope: Stop['scope']; name?: string } | null>(null);
   const [server, setServer] = useState('');
   const [grant, setGrant] = useState('');
