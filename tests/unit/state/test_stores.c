@@ -518,7 +518,7 @@ static enum state_result make_counters(struct state_store *store, const char *ow
     serial++;
     for (size_t i = 0; i < count; i++) {
         snprintf(keys[i], sizeof(keys[i]), "%s %d %zu", owner, serial, i);
-        limits[i] = limit_of(keys[i], STATE_SLIDING, 1000);
+        limits[i] = limit_of(keys[i], STATE_BUCKET, 1000);
         limits[i].owner = slice_str(owner);
     }
     for (int n = 0; n < UP_TRIES && result == STATE_FAULT; n++) {
@@ -531,7 +531,7 @@ static enum state_result make_counters(struct state_store *store, const char *ow
 static void test_one_client_does_not_fill_the_store(void **state) {
     (void)state;
     struct state_store *store = open_store();
-    struct state_limit known = limit_of("greedy", STATE_SLIDING, 1000);
+    struct state_limit known = limit_of("greedy", STATE_BUCKET, 1000);
     known.owner = SLICE("greedy");
     assert_true(take_soon(store, known));
     for (size_t made = BATCH; made < STATE_CLIENT_COUNTERS_MAX; made += BATCH)
@@ -539,7 +539,7 @@ static void test_one_client_does_not_fill_the_store(void **state) {
     assert_int_equal(make_counters(store, "greedy", BATCH), STATE_REFUSED); /* all of them, or none */
     assert_int_equal(make_counters(store, "greedy", BATCH - 1), STATE_GRANTED);
     assert_int_equal(make_counters(store, "greedy", 1), STATE_REFUSED);
-    struct state_limit fresh = limit_of("greedy again", STATE_SLIDING, 1000);
+    struct state_limit fresh = limit_of("greedy again", STATE_BUCKET, 1000);
     struct state_ticket ticket;
     fresh.owner = SLICE("greedy");
     assert_int_equal(reserve(store, &fresh, 1, &ticket), STATE_REFUSED);
