@@ -1,6 +1,6 @@
 /* A home whose stores are those of a fleet: grants, approvals, the kill switch, the PII vault, versions and
- * sign-ins at the console lie in PostgreSQL, named by the file HOME/database; everything else, pins and logins
- * at servers too, stays in the home. */
+ * sign-ins at the console lie in PostgreSQL, named by the file HOME/database; everything else, pins and
+ * logins at servers too, stays in the home. */
 #pragma once
 
 #include "base/err.h"
