@@ -24,7 +24,8 @@ struct admin {
     char *callback_secret; /* owned */
     struct web_site site;
     uint64_t started_ms;
-    struct state_grants *grants; /* of the thread in stored.c, like the next four; NULL before the first use */
+    struct state_grants
+        *grants; /* of the thread in stored.c, like the next four; NULL before the first use */
     struct state_logins *logins;
     struct state_versions *versions;
     struct state_approvals *approvals;
