@@ -70,8 +70,9 @@ static void put_responses(struct emit *e, const struct api_route *r) {
     put(e, "description", "as asked");
     if (has_pages(r)) {
         emit_key(e, "headers");
-        emit_raw(e, SLICE("{\"Sallyport-Cursor\":{\"description\":\"the `cursor` of the next page; absent on the "
-                          "last one\",\"schema\":{\"type\":\"string\"}}}"));
+        emit_raw(
+            e, SLICE("{\"Sallyport-Cursor\":{\"description\":\"the `cursor` of the next page; absent on the "
+                     "last one\",\"schema\":{\"type\":\"string\"}}}"));
     }
     put_ref(e, r->answer, type_of(r));
     emit_object_end(e);

@@ -259,8 +259,8 @@ void api_limits(struct api_call *c) {
         free(all.items);
         return;
     }
-    /* The store has no order of its own. Counters come and go, so a page begins behind the cursor's key, whether
-     * its counter is still there or not. */
+    /* The store has no order of its own. Counters come and go, so a page begins behind the cursor's key,
+     * whether its counter is still there or not. */
     if (all.count)
         qsort(all.items, all.count, sizeof(*all.items), by_key);
     page.skipping = false;

@@ -153,7 +153,7 @@ int state_approvals_get(struct state_approvals *s, struct slice id, uint64_t now
 struct state_approval_filter {
     uint32_t statuses; /* bits 1 << STATE_APPROVAL_…; 0: all */
     struct slice identity;
-    uint64_t limit; /* 0: STATE_APPROVALS_LIST_MAX */
+    uint64_t limit;                    /* 0: STATE_APPROVALS_LIST_MAX */
 #define STATE_APPROVALS_ALL UINT64_MAX /* `each` ends the walk */
 };
 /* Newest first; the texts are valid inside the call only. False ends the walk. */
