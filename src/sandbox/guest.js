@@ -137,7 +137,9 @@ function connectOut({ environment, no_network: why }) {
 
 // Reaches the code-mode endpoints of the gate, whatever host is named; others only where there is a network.
 async function fetchInside(resource, options = {}) {
-  const url = new URL(typeof resource === "string" ? resource : resource.url ?? String(resource));
+  const text = typeof resource === "string" ? resource : resource?.url ?? String(resource), url = URL.canParse(text) && new URL(text);
+  if (!/^https?:$/.test(url.protocol)) return nodeFetch(resource, options); // data: and blob: need no network; others fail as they do elsewhere
+  (options.signal ?? resource.signal)?.throwIfAborted();
   const method = String(options.method ?? resource.method ?? "GET").toUpperCase();
   let body = options.body ?? null;
   if (body !== null && typeof body !== "string") body = String(body);

@@ -1,4 +1,4 @@
-// node tests/code/expect.mjs [TEXT]: runs every snippet, or those whose language or name contains TEXT, with CPython, Node,
+// node tests/code/expect.mjs [TEXT|--new]: runs every snippet, those whose language or name contains TEXT, or those without an expectation, with CPython, Node,
 // tsc, bash and sqlite3 themselves, outside of any sandbox, and writes what they print to tests/code/snippets/expected.json. Look at the difference
 // before it is committed.
 import { spawnSync } from 'node:child_process';
@@ -41,8 +41,9 @@ const before = existsSync(expectedFile) ? JSON.parse(readFileSync(expectedFile, 
 for (const language of languages) {
   expected[language] = {};
   for (const { name, code } of snippets(language)) {
-    if (!`${language} ${name}`.includes(only)) {
-      expected[language][name] = before[language]?.[name];
+    const known = before[language]?.[name];
+    if (only === '--new' ? known : !`${language} ${name}`.includes(only)) {
+      expected[language][name] = known;
       continue;
     }
     const dir = mkdtempSync(join(tmpdir(), 'snippet-'));

@@ -106,3 +106,39 @@ IFS=: read -r a b c <<< 'x:y:z w'; echo "$c $b $a"
 printf '10\n9\n100\n' > n.txt; mapfile -t lines < n.txt; echo "${lines[1]} of ${#lines[@]}"; printf '10\n9\n100\n' | sort -n | tail -1
 printf '%s\n' 1.10 1.9 1.2 | sort -V | paste -sd' '
 printf 'k%d=v%d\n' 1 1 2 2
+#### jq: join two documents and make a CSV
+printf '%s' '[{"id":1,"name":"Ann"},{"id":2,"name":"Bob"}]' > users.json
+printf '%s\n' '{"user":1,"total":9.5}' '{"user":2,"total":3}' '{"user":1,"total":0.5}' > orders.jsonl
+jq -rs --slurpfile u users.json 'group_by(.user)[] | {id: .[0].user, sum: map(.total) | add} | [(.id as $i | $u[0][] | select(.id == $i).name), .sum] | @csv' orders.jsonl
+jq -r 'to_entries[] | "\(.key)=\(.value|tostring)"' <<< '{"a":1,"b":[true,null],"c":{"d":"x"}}'
+curl_like='{"items":[{"tags":["x","y"]},{"tags":[]},{"tags":["x"]}]}'; jq -c '[.items[].tags[]] | unique, length' <<< "$curl_like"
+jq -n --arg v '3' '[$v, ($v|tonumber) + 1, now > 0, ("2024-02-29T00:00:00Z"|fromdate), ("a,b"|split(","))]' | tr -d ' \n'; echo
+jq . <<< '{bad' 2> /dev/null; echo "status $?"
+#### a log report with awk, sort and uniq in one pipe
+cat > access.log <<'END'
+10.0.0.1 GET /a 200 512
+10.0.0.2 GET /b 404 0
+10.0.0.1 POST /a 500 17
+10.0.0.3 GET /a 200 1024
+END
+awk '{n[$1]++; b[$1]+=$5} END {for (ip in n) printf "%s\t%d\t%d\n", ip, n[ip], b[ip]}' access.log | sort -k3,3nr
+cut -d' ' -f3 access.log | sort | uniq -c | sort -rn | sed 's/^ *//'
+grep -c ' 200 ' access.log; awk '$4 >= 400 {print $4 ": " $2 " " $3}' access.log | tee errors.txt | wc -l; head -1 errors.txt
+awk -F'[ .]' '{s += $NF} END {print s, NR, s / NR}' access.log; tail -n +3 access.log | rev | cut -c1-3 | rev | paste -sd,
+#### python and bash together, with exit codes and a temporary directory
+dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT
+python3 - "$dir" <<'END'
+import json, subprocess, sys
+out = subprocess.run(["sort", "-r"], input="b\na\nc\n", capture_output=True, text=True, check=True).stdout.split()
+json.dump(out, open(sys.argv[1] + "/o.json", "w"))
+print(subprocess.run("exit 3", shell=True).returncode, subprocess.check_output(["printf", "%03d", "7"]).decode())
+END
+cat "$dir/o.json"; echo; python3 -c 'import sys; sys.exit(4)' || echo "was $?"
+seq 1 5 | python3 -c 'import sys; print(sum(map(int, sys.stdin)))' | xargs printf 'sum=%s\n'
+#### string work: printf, case, substitution, IFS and nameref
+s='Hello, World'; echo "${s^^} ${s,,} ${#s} ${s:7:5} ${s//o/0} ${s%%,*} ${s##* }"
+IFS=',' read -ra parts <<< 'a, b ,c'; printf '[%s]' "${parts[@]}"; echo
+declare -n ref=s; ref='changed'; echo "$s"; printf -v padded '%-8s|%5.2f|%x' ab 3.14159 255; echo "$padded"
+for f in report.tar.gz notes.txt none; do case $f in *.tar.gz) echo tarball ;; *.*) echo "${f##*.}" ;; *) echo plain ;; esac; done
+echo {a..e} {01..03} {x,y}{1,2}; echo $((2 ** 10 % 7)) $((16#ff)) $((5 > 3 ? 1 : 0)); [[ 'v1.22' =~ ^v([0-9]+)\.([0-9]+)$ ]] && echo "${BASH_REMATCH[@]:1}"
+set -- one 'two words' three; echo "$# ${*: -1} ${@:2:1}"; shift; echo "$1"; unset nothing; echo "${nothing:-default} ${nothing+set}"

@@ -383,3 +383,130 @@ p.catch((e) => console.log("caught", e.message));
 const r = new WeakRef({ a: 1 });
 new FinalizationRegistry(() => {}).register({}, 1);
 console.log(r.deref()?.a, typeof globalThis, typeof queueMicrotask, [1, 2, 3].group === undefined);
+//// streams: async generator source, object mode, backpressure
+const { Readable, Transform, Writable } = require('node:stream');
+const { pipeline } = require('node:stream/promises');
+async function* numbers() { for (let i = 1; i <= 6; i++) { await null; yield { i }; } }
+const seen = [];
+const even = new Transform({ objectMode: true, transform(o, _, done) { done(null, o.i % 2 ? undefined : o); } });
+const sink = new Writable({ objectMode: true, highWaterMark: 1, write(o, _, done) { setImmediate(() => { seen.push(o.i); done(); }); } });
+(async () => {
+  await pipeline(Readable.from(numbers()), even, sink);
+  console.log(seen, sink.writableFinished);
+  console.log(await Readable.from(['a', 'b', 'c']).map((x) => x.toUpperCase()).filter((x) => x !== 'B').toArray());
+  await pipeline(Readable.from(['x']), async function* (source) { for await (const x of source) yield x + '!'; }, async (source) => { for await (const x of source) console.log(String(x)); });
+  await pipeline(Readable.from(['x']), new Transform({ transform(c, e, done) { done(new Error('broken')); } }), sink).catch((e) => console.log(e.message, e.code));
+})();
+//// async iteration: iterators by hand, early return, for await over promises
+const counter = { from: 1, to: 5, [Symbol.asyncIterator]() {
+  let i = this.from; const to = this.to;
+  return { next: async () => (i <= to ? { value: i++, done: false } : { value: undefined, done: true }), return: async () => { console.log('closed at', i); return { done: true }; } };
+} };
+(async () => {
+  for await (const n of counter) if (n === 3) break;
+  for await (const v of [Promise.resolve('a'), 'b', new Promise((r) => setTimeout(r, 5, 'c'))]) console.log(v);
+  const { once, on, EventEmitter } = require('node:events');
+  const bus = new EventEmitter();
+  setTimeout(() => bus.emit('ready', 42, 'x'), 1);
+  console.log(await once(bus, 'ready'));
+  const stop = new AbortController(), got = [];
+  setTimeout(() => { bus.emit('n', 1); bus.emit('n', 2); stop.abort(); }, 1);
+  try { for await (const [n] of on(bus, 'n', { signal: stop.signal })) got.push(n); } catch (e) { console.log(e.name, got); }
+})();
+//// Intl: money, lists, plurals, relative time and sorting
+const money = new Intl.NumberFormat('de-DE', { style: 'currency', currency: 'EUR' });
+console.log(money.format(1234567.891), new Intl.NumberFormat('en-IN').format(1234567), new Intl.NumberFormat('en', { notation: 'compact' }).format(15300));
+console.log(new Intl.ListFormat('en', { type: 'conjunction' }).format(['a', 'b', 'c']), new Intl.PluralRules('en', { type: 'ordinal' }).select(22));
+console.log(new Intl.RelativeTimeFormat('en', { numeric: 'auto' }).format(-1, 'day'), new Intl.RelativeTimeFormat('fr').format(3, 'week'));
+console.log(['z', 'ä', 'a', 'Z'].sort(new Intl.Collator('de').compare), ['10', '9', '2'].sort(new Intl.Collator('en', { numeric: true }).compare));
+console.log(new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'short', timeZone: 'Asia/Tokyo' }).format(new Date(Date.UTC(2024, 1, 29, 20))));
+console.log(new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric' }).formatToParts(new Date(0)).map((p) => p.type).join());
+console.log([...new Intl.Segmenter('en', { granularity: 'word' }).segment('Hi there!')].filter((s) => s.isWordLike).map((s) => s.segment), 'I'.toLocaleLowerCase('tr'));
+//// Buffer: endianness, views, search, encodings
+const b = Buffer.alloc(16);
+b.writeUInt32BE(0xdeadbeef, 0); b.writeInt16LE(-2, 4); b.writeDoubleBE(Math.PI, 8);
+console.log(b.toString('hex'), b.readUInt32LE(0), b.readInt16LE(4), b.readDoubleBE(8) === Math.PI);
+console.log(Buffer.from('héllo wörld').toString('base64url'), Buffer.byteLength('€'), Buffer.from('aGk=', 'base64').toString(), Buffer.from('ÿ', 'latin1')[0]);
+console.log(Buffer.concat([Buffer.from('ab'), Buffer.from([0, 99])]).indexOf(99), Buffer.compare(Buffer.from('a'), Buffer.from('b')), Buffer.from('abc').equals(new Uint8Array([97, 98, 99])));
+const part = b.subarray(0, 2); part[0] = 1; console.log(b[0], [...Buffer.from('xyz').entries()], JSON.stringify(Buffer.from('ok')));
+console.log(Buffer.from('0102zz', 'hex').length, b.swap16().subarray(0, 4), util = undefined ?? typeof Buffer.poolSize);
+try { b.readUInt32BE(15); } catch (e) { console.log(e.name, e.code, e.message); }
+//// URL: resolution, encoding, parts that are set
+const u = new URL('../b/./c?x=1&x=2#top', 'https://user:p%40ss@example.com:8443/a/d/e');
+console.log(u.href, u.origin, u.searchParams.getAll('x'), u.password, u.port);
+u.searchParams.append('q', 'a b&c=ü'); u.hash = ''; u.port = '443'; u.pathname = '/ü/ '; console.log(String(u));
+console.log(URL.canParse('//x', 'http://a'), URL.canParse('nope'), new URLSearchParams({ b: 2, a: 1 }).toString(), [...new URLSearchParams('?k=1&k=&=v')]);
+try { new URL('nope'); } catch (e) { console.log(e.name, e.code, e.message, e.input); }
+console.log(encodeURIComponent("a/b?c='d'"), decodeURI('%E2%82%AC%2F'), require('node:url').fileURLToPath('file:///a%20b'), require('node:url').format({ protocol: 'http', host: 'h', pathname: '/p' }));
+console.log(new URL('http://EXAMPLE.com/%7Efoo/../bar').href, new URL('http://ex\u00e4mple.com').host);
+//// fetch fails with a text, and the cause can be read
+(async () => {
+  try { await fetch('not a url'); } catch (e) { console.log(e.name, e.message); }
+  try { await fetch('ftp://example.com/'); } catch (e) { console.log(e.name, e.message); }
+  const r = new Response(JSON.stringify({ a: 1 }), { status: 201, headers: { 'content-type': 'application/json', 'X-A': '1' } });
+  console.log(r.ok, r.status, r.headers.get('x-a'), await r.clone().text(), await r.json(), r.bodyUsed);
+  try { await r.text(); } catch (e) { console.log(e.name, e.message); }
+  const q = new Request('http://h/p?x', { method: 'POST', body: new URLSearchParams({ a: 'b c' }) });
+  console.log(q.method, q.url, q.headers.get('content-type'), await q.text());
+  const f = new FormData(); f.append('k', 'v'); f.append('k', 'w'); console.log(f.getAll('k'), [...new Headers([['B', '2'], ['a', '1']])]);
+  console.log(await (await fetch('data:text/plain,hi%20there')).text());
+  try { await fetch('http://x/', { signal: AbortSignal.abort() }); } catch (e) { console.log(e.name); }
+})();
+//// timers: order, cancelling, promises, unref
+const { setTimeout: sleep, setImmediate: soon, setInterval: every } = require('node:timers/promises');
+setTimeout(() => { console.log('t1'); setTimeout(() => console.log('t2'), 1); }, 1);
+const never = setTimeout(() => console.log('never'), 1); clearTimeout(never);
+setTimeout(() => console.log('unref'), 100000).unref();
+const t = setTimeout(() => {}, 1000); console.log(typeof t.ref, t.hasRef(), typeof t[Symbol.toPrimitive]()); clearTimeout(t);
+(async () => {
+  await sleep(1); await sleep(1); await sleep(1); console.log(await sleep(1, 'slept'), await soon('soon'));
+  let n = 0; for await (const v of every(1, 'tick')) { console.log(v, ++n); if (n === 2) break; }
+  const stop = new AbortController(); setTimeout(() => stop.abort(), 1);
+  await sleep(100000, null, { signal: stop.signal }).catch((e) => console.log(e.name, e.code));
+  let left = 3; await new Promise((done) => { const i = setInterval(() => { if (!--left) { clearInterval(i); done(); } }, 1); }); console.log('left', left);
+  process.nextTick(console.log, 'tick'); queueMicrotask(() => console.log('micro')); setImmediate(() => console.log('immediate'));
+})();
+//// csv rows grouped with reduce and Object.entries, printed as a table
+const text = `date,team,points\n2024-01-01,red,3\n2024-01-02,blue,1\n2024-01-03,red,0\n2024-01-04,blue,3\n`;
+const [head, ...lines] = text.trim().split('\n').map((l) => l.split(','));
+const rows = lines.map((l) => Object.fromEntries(l.map((v, i) => [head[i], Number.isNaN(+v) ? v : +v])));
+const byTeam = rows.reduce((m, r) => ({ ...m, [r.team]: [...(m[r.team] ?? []), r.points] }), {});
+const table = Object.entries(byTeam).map(([team, p]) => ({ team, games: p.length, mean: +(p.reduce((a, b) => a + b, 0) / p.length).toFixed(2) }));
+console.table(table); console.log('%s has %d rows, %i cols, %o', 'it', rows.length, 3.9, { a: [1] });
+console.log(rows.toSorted((a, b) => b.points - a.points || a.date.localeCompare(b.date)).map((r) => r.date.slice(-2)), rows.findLast((r) => r.points === 3).team, rows.at(-1).date);
+console.error('this is on stderr'); console.group('g'); console.log('in'); console.groupEnd(); console.dir({ a: { b: { c: { d: 1 } } } }, { depth: 0 });
+//// classes printed, circular objects, errors and Maps as console shows them
+class P { #hidden = 1; constructor() { this.a = 1; } get b() { return 2; } static s = 3; }
+const loop = { name: 'l' }; loop.self = loop;
+console.log(new P(), P, loop, [undefined, null, -0, 10n, Symbol('s')], new Map([[{ k: 1 }, new Set([1])]]), [1, , 3], Object.create(null), () => {}, function named() {});
+console.log([new Date(0), /x/g, new Uint8Array(2), Promise.resolve(1), new (class extends Error { name = 'Mine'; })('m').message, 'a'.repeat(5), ['nested', ['deep', ['er', ['est']]]]]);
+console.log('%c styled', 'color: red', [1.0, 2.5], { 'a-b': 1, c: 'it\'s' }, [['x'.repeat(80)]], Array.from({ length: 120 }, (_, i) => i).length, process.argv.length >= 1);
+console.log(Array.from({ length: 105 }, (_, i) => i)); console.log(new Error('x') instanceof Error, String(new TypeError('t')), `${[1, [2, 3]]}`, String({}), [] + {}, [10, 9, 1].sort());
+//// text files: read, transform and write with streams and readline
+const fs = require('node:fs'), readline = require('node:readline'), { finished } = require('node:stream/promises');
+(async () => {
+  fs.writeFileSync('in.txt', Array.from({ length: 5 }, (_, i) => `line ${i}`).join('\n') + '\n');
+  const out = fs.createWriteStream('out.txt');
+  for await (const line of readline.createInterface({ input: fs.createReadStream('in.txt') })) out.write(`${line.length}:${line.split(' ')[1] ** 2}\n`);
+  out.end(); await finished(out);
+  console.log(fs.readFileSync('out.txt', 'utf8').split('\n'), fs.statSync('out.txt').size, fs.existsSync('none'));
+  fs.appendFileSync('out.txt', 'more'); fs.renameSync('out.txt', 'moved.txt'); fs.copyFileSync('moved.txt', 'copy.txt'); fs.unlinkSync('moved.txt');
+  console.log(fs.readdirSync('.').filter((n) => n.endsWith('.txt')).sort());
+  fs.mkdirSync('d/e', { recursive: true }); fs.writeFileSync('d/e/f', ''); console.log(fs.readdirSync('d', { recursive: true }).sort()); fs.rmSync('d', { recursive: true });
+  try { fs.readFileSync('gone.txt'); } catch (e) { console.log(e.code, e.syscall, e.message); }
+  const h = await fs.promises.open('copy.txt'); const { bytesRead, buffer } = await h.read(Buffer.alloc(4), 0, 4, 0); console.log(bytesRead, String(buffer)); await h.close();
+})();
+//// a queue with priorities, events and a deadline by AbortSignal.timeout
+const { EventEmitter } = require('node:events');
+class Queue extends EventEmitter {
+  #jobs = []; #running = 0;
+  constructor(limit) { super(); this.limit = limit; }
+  add(name, run, priority = 0) { this.#jobs.push({ name, run, priority }); this.#jobs.sort((a, b) => b.priority - a.priority); queueMicrotask(() => this.#next()); return this; }
+  async #next() {
+    if (this.#running >= this.limit || !this.#jobs.length) return;
+    const { name, run } = this.#jobs.shift(); this.#running++;
+    try { this.emit('done', name, await run()); } catch (e) { this.emit('failed', name, e); } finally { this.#running--; this.#jobs.length ? this.#next() : this.#running || this.emit('idle'); }
+  }
+}
+const q = new Queue(1).on('done', (n, v) => console.log(n, v)).on('failed', (n, e) => console.log(n, e.name)).once('idle', () => console.log('idle', q.listenerCount('idle')));
+q.add('low', () => 1).add('late', () => new Promise((_, no) => { const s = AbortSignal.timeout(5); s.onabort = () => no(s.reason); setTimeout(() => {}, 20); }), 1).add('high', async () => 'first', 9);

@@ -774,3 +774,281 @@ except* ValueError as g:
     print("value", g.exceptions)
 except* TypeError as g:
     print("type", g.exceptions)
+#### orders of a CSV file joined with prices, top customers
+import csv, io
+from collections import defaultdict
+orders = """order_id,customer,sku,qty
+1,Ann,A-1,3
+2,Bob,B-2,1
+3,Ann,B-2,2
+4,Cid,X-9,5
+5,Bob,A-1,10
+"""
+prices = {r["sku"]: float(r["price"]) for r in csv.DictReader(io.StringIO("sku,price\nA-1,2.50\nB-2,19.99\n"))}
+totals, missing = defaultdict(float), []
+for row in csv.DictReader(io.StringIO(orders)):
+    if row["sku"] not in prices:
+        missing.append(row["order_id"])
+        continue
+    totals[row["customer"]] += int(row["qty"]) * prices[row["sku"]]
+for name, total in sorted(totals.items(), key=lambda kv: -kv[1]):
+    print(f"{name:<5}{total:>10,.2f}")
+print("no price:", missing)
+#### csv dialects, quoting and a sniffer
+import csv, io
+text = 'name;note\n"Smith; John";"said ""hi"""\nDoe;\n'
+dialect = csv.Sniffer().sniff(text, delimiters=";,")
+print(dialect.delimiter, list(csv.reader(io.StringIO(text), dialect)))
+out = io.StringIO()
+w = csv.writer(out, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+w.writerow(["a", 1, 2.5, None, 'q"q'])
+print(out.getvalue(), end="")
+csv.register_dialect("pipes", delimiter="|", quotechar="'")
+print(next(csv.reader(["a|'b|c'|d"], "pipes")))
+#### log lines to a report by hour with regular expressions
+import re
+from collections import Counter
+log = """2024-03-01T10:00:12Z INFO  api GET /users 200 12ms
+2024-03-01T10:05:40Z ERROR api POST /orders 500 812ms
+2024-03-01T11:15:03Z INFO  api GET /users 200 9ms
+2024-03-01T11:59:59Z WARN  db slow query 1532ms
+2024-03-01T12:00:00Z ERROR api GET /orders/17 404 3ms"""
+pattern = re.compile(r"^(?P<day>[\d-]+)T(?P<hour>\d\d):\S+\s+(?P<level>[A-Z]+)\s+(?P<rest>.*?)\s(?P<ms>\d+)ms$", re.M)
+rows = [m.groupdict() for m in pattern.finditer(log)]
+print(Counter(r["level"] for r in rows).most_common())
+print({h: sum(int(r["ms"]) for r in rows if r["hour"] == h) for h in sorted({r["hour"] for r in rows})})
+print([re.sub(r"/\d+\b", "/:id", r["rest"]) for r in rows if r["level"] == "ERROR"])
+#### regular expressions: verbose, conditional, named back references and functions
+import re
+number = re.compile(r"""
+    (?P<sign>[-+])?            # sign
+    (?P<int>\d{1,3}(?:,\d{3})*|\d+)
+    (?:\.(?P<frac>\d+))?
+""", re.X)
+print([m.groupdict() for m in number.finditer("-1,234.50 +7 0.5")])
+print(re.findall(r"\b(\w+)\s+\1\b", "this is is a test test", re.I))
+print(re.sub(r"(?P<a>\w+)@(?P<b>\w+)", lambda m: f"{m['b']}.{m['a']}", "x@y p@q"))
+print(re.fullmatch(r"(\()?\d+(?(1)\))", "(12)") is not None, re.fullmatch(r"(\()?\d+(?(1)\))", "(12") is not None)
+try:
+    re.compile("(unclosed")
+except re.error as e:
+    print(e)
+#### asyncio: task group, cancellation and shielding
+import asyncio
+async def work(n, fail=False):
+    try:
+        await asyncio.sleep(0.001 * n)
+        if fail:
+            raise ValueError(f"job {n}")
+        return n * n
+    except asyncio.CancelledError:
+        print("cancelled", n)
+        raise
+async def main():
+    async with asyncio.TaskGroup() as tg:
+        tasks = [tg.create_task(work(i)) for i in (3, 1, 2)]
+    print([t.result() for t in tasks])
+    try:
+        async with asyncio.TaskGroup() as tg:
+            tg.create_task(work(1, fail=True))
+            tg.create_task(work(5000000))
+    except* ValueError as group:
+        print([str(e) for e in group.exceptions])
+    t = asyncio.create_task(work(2))
+    try:
+        await asyncio.wait_for(asyncio.shield(t), 0)
+    except asyncio.TimeoutError:
+        print("waited no longer")
+    print(await t)
+asyncio.run(main())
+#### asyncio: streams of events, locks and as_completed
+import asyncio
+async def ticker(n):
+    for i in range(n):
+        await asyncio.sleep(0)
+        yield i
+async def main():
+    print([i async for i in ticker(5) if i % 2 == 0])
+    lock, log = asyncio.Lock(), []
+    async def critical(name):
+        async with lock:
+            log.append(name + " in"); await asyncio.sleep(0); log.append(name + " out")
+    await asyncio.gather(*(critical(n) for n in "abc"))
+    print(log)
+    done = []
+    for next_one in asyncio.as_completed([asyncio.sleep(0.2, "slow"), asyncio.sleep(0, "fast")]):
+        done.append(await next_one)
+    print(done)
+    event = asyncio.Event()
+    asyncio.get_running_loop().call_soon(event.set)
+    await event.wait()
+    print(await asyncio.to_thread(lambda: sum(range(1000))), asyncio.current_task().get_name().startswith("Task"))
+asyncio.run(main())
+#### dataclasses: nested, frozen, factories, replace and JSON
+import json
+from dataclasses import asdict, dataclass, field, fields, replace, FrozenInstanceError, InitVar
+@dataclass(frozen=True)
+class Money:
+    amount: int
+    currency: str = "EUR"
+    def __add__(self, other): return replace(self, amount=self.amount + other.amount)
+@dataclass
+class Order:
+    id: int
+    lines: list[Money] = field(default_factory=list, repr=False)
+    discount: InitVar[int] = 0
+    total: Money = field(init=False)
+    def __post_init__(self, discount):
+        self.total = sum(self.lines, Money(-discount))
+o = Order(7, [Money(100), Money(250)], discount=50)
+print(o, [f.name for f in fields(o)])
+print(json.dumps(asdict(o), sort_keys=True))
+try:
+    o.total.amount = 1
+except FrozenInstanceError as e:
+    print(type(e).__name__, e)
+print({Money(1), Money(1, "EUR"), Money(1, "USD")} == {Money(1), Money(1, "USD")})
+@dataclass(slots=True, kw_only=True, order=True)
+class Version:
+    major: int; minor: int = 0
+print(sorted([Version(major=2), Version(major=1, minor=5)])[0], hasattr(o, "__dict__"), hasattr(Version(major=1), "__dict__"))
+#### datetime: ISO weeks, durations, quarters and business days
+from datetime import date, datetime, timedelta, timezone
+import calendar
+d = date(2024, 12, 30)
+print(d.isocalendar(), d.strftime("%G-W%V-%u"), date.fromisocalendar(2025, 1, 1))
+print([(date(2024, m, 1).month - 1) // 3 + 1 for m in (1, 4, 9, 12)])
+def add_business_days(day, n):
+    while n:
+        day += timedelta(days=1)
+        n -= day.weekday() < 5
+    return day
+print(add_business_days(date(2024, 3, 28), 3), calendar.monthrange(2024, 2), calendar.isleap(1900))
+a = datetime(2024, 3, 1, 12, tzinfo=timezone.utc); b = datetime.fromisoformat("2024-03-03T01:30:15+02:00")
+delta = b - a
+print(delta, delta.total_seconds(), divmod(delta, timedelta(hours=1)))
+print(b.astimezone(timezone.utc).isoformat(), datetime.strptime("05 Mar 2024 14:30", "%d %b %Y %H:%M"))
+print(timedelta(days=-1, hours=3), timedelta(hours=1.5) * 3, datetime.fromtimestamp(0, timezone.utc).strftime("%A %d. %B %Y"))
+print(calendar.TextCalendar().formatmonth(2024, 2).splitlines()[2])
+#### pathlib: a small project tree, globbing, renaming and sizes
+from pathlib import Path, PurePosixPath
+import shutil
+root = Path("proj")
+for name, text in {"src/a.py": "print(1)\n", "src/pkg/b.py": "x = 2\n", "docs/readme.md": "# hi\n", "data/x.csv": "a,b\n1,2\n"}.items():
+    p = root / name
+    p.parent.mkdir(parents=True, exist_ok=True)
+    p.write_text(text, encoding="utf-8")
+print(sorted(str(p.relative_to(root)) for p in root.rglob("*.py")))
+print(sum(p.stat().st_size for p in root.rglob("*") if p.is_file()), sorted(p.name for p in root.iterdir()))
+(root / "docs/readme.md").rename(root / "docs" / "index.md")
+print([p.with_suffix(".txt").name for p in root.glob("docs/*")], (root / "src/../src/a.py").resolve().relative_to(Path.cwd()))
+print(PurePosixPath("/a/b.tar.gz").suffixes, PurePosixPath("/a/b") / "../c", PurePosixPath("x/y/z").parts, Path("~").expanduser() == Path.home())
+shutil.copytree(root / "src", root / "copy"); shutil.rmtree(root / "src")
+print(sorted(p.as_posix() for p in root.rglob("*.py")), (root / "src").exists())
+try:
+    (root / "none.txt").read_text()
+except FileNotFoundError as e:
+    print(e.errno, e.filename)
+#### generators: send, throw, delegation, windows and a coroutine accumulator
+from collections import deque
+from itertools import islice
+def averager():
+    total = count = 0
+    value = None
+    while True:
+        try:
+            value = yield (total / count if count else None)
+        except ValueError:
+            total = count = 0
+            continue
+        total += value; count += 1
+g = averager(); next(g)
+print([g.send(x) for x in (10, 20, 60)], g.throw(ValueError), g.send(4))
+def windows(items, n):
+    it = iter(items); w = deque(islice(it, n), maxlen=n)
+    if len(w) == n: yield tuple(w)
+    for x in it:
+        w.append(x); yield tuple(w)
+print(list(windows("abcde", 3)))
+def flatten(x):
+    if isinstance(x, (list, tuple)):
+        for y in x: yield from flatten(y)
+    else: yield x
+print(list(flatten([1, [2, (3, [4])], 5])))
+def child():
+    got = yield 1
+    return f"child got {got}"
+def parent():
+    result = yield from child()
+    yield result
+p = parent(); print(next(p), p.send("x"))
+g.close()
+#### a small expression parser and evaluator
+import ast, operator, re
+OPS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.Pow: operator.pow, ast.USub: operator.neg}
+def evaluate(text):
+    def go(n):
+        match n:
+            case ast.Expression(body=b): return go(b)
+            case ast.Constant(value=int() | float() as v): return v
+            case ast.BinOp(left=a, op=o, right=b): return OPS[type(o)](go(a), go(b))
+            case ast.UnaryOp(op=o, operand=a): return OPS[type(o)](go(a))
+        raise SyntaxError(f"not allowed: {ast.dump(n)}")
+    return go(ast.parse(text, mode="eval"))
+print(evaluate("2 + 3 * (4 - 1) ** 2 / -3"))
+for bad in ("__import__('os')", "1 +"):
+    try:
+        evaluate(bad)
+    except SyntaxError as e:
+        print(e.msg.split("(")[0])
+print([m.lastgroup + ":" + m.group() for m in re.finditer(r"(?P<num>\d+)|(?P<op>[-+*/])|(?P<ws>\s+)", "12 + 3")])
+print(ast.unparse(ast.parse("x=[i for i in range(3) if i]")))
+#### warnings, tracebacks and exception notes as text
+import traceback, warnings, sys
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    warnings.warn("old thing", DeprecationWarning)
+print([(w.category.__name__, str(w.message)) for w in seen])
+def inner(): raise KeyError("k")
+try:
+    try:
+        inner()
+    except KeyError as e:
+        e.add_note("while reading the settings")
+        raise RuntimeError("no settings") from e
+except RuntimeError as e:
+    print(type(e.__cause__).__name__, e.__cause__.__notes__)
+    print("".join(traceback.format_exception_only(e)).strip())
+    print([f.name for f in traceback.extract_tb(e.__cause__.__traceback__)][-1])
+try:
+    sys.exit(3)
+except SystemExit as e:
+    print("exit", e.code)
+print(sys.exc_info())
+#### report as a table, with totals and a markdown version
+rows = [("widget", 3, 4.5), ("gadget", 10, 12.25), ("thingamajig", 1, 999.0)]
+head = ("item", "qty", "price")
+width = [max(len(str(r[i])) for r in [head, *rows]) for i in range(3)]
+line = lambda r: " | ".join(str(c).ljust(w) if i == 0 else str(c).rjust(w) for i, (c, w) in enumerate(zip(r, width)))
+print(line(head)); print("-+-".join("-" * w for w in width))
+for r in rows: print(line(r))
+print(f"{'total':.<20}{sum(q * p for _, q, p in rows):>12,.2f}")
+print("\n".join(["| " + " | ".join(head) + " |", "|---" * 3 + "|"] + ["| " + " | ".join(map(str, r)) + " |" for r in rows]))
+print("{0!r:>10}|{1:^9}|{2:+e}|{3:#x}|{4:_}".format("a", "mid", 12345.678, 255, 10**6))
+#### inventory with sqlite, a context manager and parameterised queries
+import sqlite3
+from contextlib import closing
+with closing(sqlite3.connect("inventory.db")) as db, db:
+    db.row_factory = sqlite3.Row
+    db.executescript("CREATE TABLE item(sku TEXT PRIMARY KEY, qty INT CHECK(qty >= 0)); CREATE INDEX by_qty ON item(qty);")
+    db.executemany("INSERT INTO item VALUES (:sku, :qty)", [{"sku": s, "qty": q} for s, q in (("a", 5), ("b", 0), ("c", 12))])
+    try:
+        with db:
+            db.execute("UPDATE item SET qty = qty - 6 WHERE sku = ?", ("a",))
+    except sqlite3.IntegrityError as e:
+        print("refused:", e)
+    db.execute("INSERT INTO item VALUES ('a', 1) ON CONFLICT(sku) DO UPDATE SET qty = qty + excluded.qty")
+    print([dict(r) for r in db.execute("SELECT * FROM item WHERE qty > ? ORDER BY sku", (0,))], db.total_changes)
+    db.create_function("shout", 1, lambda s: s.upper() + "!")
+    print(db.execute("SELECT group_concat(shout(sku), ' ') FROM (SELECT sku FROM item ORDER BY sku)").fetchone()[0])
+print(sqlite3.connect("inventory.db").execute("SELECT count(*), sum(qty) FROM item").fetchone())

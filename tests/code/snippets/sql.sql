@@ -57,3 +57,13 @@ SELECT 7 / 2 AS whole, 7 / 2.0 AS part, 7 % 3 AS rest, NULL IS NULL AS yes, 'it'
 SELECT avg(amount) AS median FROM (SELECT amount FROM sales ORDER BY amount LIMIT 2 - (SELECT count(*) FROM sales) % 2 OFFSET (SELECT (count(*) - 1) / 2 FROM sales));
 ---- change against the day before
 SELECT day, total, total - lag(total) OVER (ORDER BY day) AS change FROM (SELECT day, sum(amount) AS total FROM sales GROUP BY day) ORDER BY day;
+---- rank, dense_rank and row_number in one query
+SELECT product, region, amount, rank() OVER w AS r, dense_rank() OVER w AS d, row_number() OVER (PARTITION BY region ORDER BY amount DESC, day) AS n, ntile(2) OVER (ORDER BY amount) AS half FROM sales WINDOW w AS (PARTITION BY product ORDER BY amount DESC) ORDER BY product, r, region, amount;
+---- moving average over two rows, and first and last of a frame
+SELECT day, amount, round(avg(amount) OVER (ORDER BY day, amount ROWS BETWEEN 1 PRECEDING AND CURRENT ROW), 3) AS mean2, first_value(amount) OVER (PARTITION BY region ORDER BY day, amount) AS first_one, sum(amount) FILTER (WHERE product = 'pen') OVER (ORDER BY day, amount) AS pens FROM sales ORDER BY day, amount;
+---- full join, cross join and a self join
+SELECT p.label, count(s.amount) AS n, coalesce(sum(s.amount), 0) AS total, max(s.note) AS note FROM products AS p LEFT JOIN sales AS s USING (product) GROUP BY p.product HAVING n < 4
+UNION ALL SELECT a.region || '>' || b.region, count(*), sum(a.amount - b.amount), NULL FROM sales a JOIN sales b ON a.amount > b.amount AND a.region <> b.region GROUP BY 1 ORDER BY 1;
+---- percent of each region by month, with a CTE chain
+WITH monthly AS (SELECT strftime('%Y-%m', day) AS month, region, sum(amount) AS total FROM sales GROUP BY 1, 2), whole AS (SELECT month, sum(total) AS all_of FROM monthly GROUP BY month)
+SELECT month, region, printf('%.1f%%', 100.0 * total / all_of) AS share, iif(total > all_of / 2, 'lead', '') AS mark FROM monthly JOIN whole USING (month) ORDER BY month, region;

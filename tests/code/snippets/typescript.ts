@@ -254,3 +254,58 @@ type Cmp<T> = (a: T, b: T) => number;
 const by = <T, K extends keyof T>(k: K): Cmp<T> => (a, b) => (a[k] < b[k] ? -1 : a[k] > b[k] ? 1 : 0);
 const then = <T>(...c: Cmp<T>[]): Cmp<T> => (a, b) => c.reduce((r, f) => r || f(a, b), 0);
 console.log([{ x: 2, y: "b" }, { x: 1, y: "z" }, { x: 2, y: "a" }].sort(then(by("x"), by("y"))).map((o) => `${o.x}${o.y}`));
+//// string enums, const enums and flags with names
+enum Level { Debug = 'DEBUG', Error = 'ERROR' }
+const enum Bit { Read = 1 << 0, Write = 1 << 1, Both = Read | Write }
+enum Mixed { A, B = 5, C, D = 10, E = 'xyz'.length }
+function show(l: Level): string { switch (l) { case Level.Debug: return 'd'; case Level.Error: return 'e'; default: { const never: never = l; return never; } } }
+console.log(Object.values(Level), show(Level.Error), Bit.Both, Mixed.C, Mixed[5], Mixed.E, (Level as any)['DEBUG']);
+const names = Object.keys(Mixed).filter((k) => Number.isNaN(Number(k))); console.log(names, (['Debug', 'Error'] as (keyof typeof Level)[]).map((k) => Level[k]));
+//// standard decorators: fields, getters, accessors, metadata of a class
+function logged<This, Args extends any[], R>(fn: (this: This, ...a: Args) => R, ctx: ClassMethodDecoratorContext) { return function (this: This, ...a: Args): R { console.log('call', String(ctx.name), a); return fn.call(this, ...a); }; }
+function doubled(_: undefined, ctx: ClassFieldDecoratorContext) { return (v: number) => { console.log('init', String(ctx.name), ctx.kind); return v * 2; }; }
+function sealed<T extends new (...a: any[]) => {}>(c: T, ctx: ClassDecoratorContext) { ctx.addInitializer(function () { console.log('defined', ctx.name); }); return class extends c { sealed = true; }; }
+function clamp(min: number, max: number) { return ({ get, set }: ClassAccessorDecoratorTarget<unknown, number>, _ctx: ClassAccessorDecoratorContext): ClassAccessorDecoratorResult<unknown, number> => ({ get, set(v) { set.call(this, Math.min(max, Math.max(min, v))); }, init: (v) => v }); }
+@sealed class Thing { @doubled x = 21; @clamp(0, 10) accessor level = 5; @logged add(a: number, b: number) { return a + b + this.x; } @logged static make() { return new Thing(); } }
+const thing = Thing.make(); thing.level = 99; console.log(thing.add(1, 2), thing.level, (thing as any).sealed, thing instanceof Thing);
+//// namespaces merged with functions, classes and enums
+namespace Geometry { export interface Point { x: number; y: number } export const origin: Point = { x: 0, y: 0 }; export namespace Deep { export const scale = 2; } export function norm(p: Point) { return Math.hypot(p.x, p.y) * Deep.scale; } }
+namespace Geometry { export const unit = { x: 1, y: 0 } as Point; let secret = 1; export const peek = () => ++secret; }
+function build(name: string) { return build.prefix + name; } namespace build { export let prefix = '> '; }
+enum Color { Red, Green } namespace Color { export function parse(s: string): Color { return Color[s as 'Red']; } }
+class Box { constructor(public item: Box.Item) {} } namespace Box { export type Item = string | number; export const empty = new Box(''); }
+import G = Geometry.Deep; build.prefix = '* ';
+console.log(Geometry.norm({ x: 3, y: 4 }), Geometry.unit, Geometry.peek(), build('x'), Color.parse('Green'), Box.empty.item === '', G.scale, Object.keys(Geometry));
+//// generics: a typed repository, inference, defaults and variance
+interface Entity<Id = number> { id: Id; }
+class Repository<T extends Entity<K>, K extends string | number = T['id']> { #all = new Map<K, T>(); save(...items: T[]): this { for (const i of items) this.#all.set(i.id, i); return this; }
+  find<P extends keyof T>(key: P, value: T[P]): T | undefined { return [...this.#all.values()].find((i) => i[key] === value); } pluck<const P extends readonly (keyof T)[]>(...keys: P): Pick<T, P[number]>[] { return [...this.#all.values()].map((i) => Object.fromEntries(keys.map((k) => [k, i[k]])) as Pick<T, P[number]>); } }
+type User = Entity<string> & { name: string; age?: number };
+const users = new Repository<User>().save({ id: 'a', name: 'Ann', age: 3 }, { id: 'b', name: 'Bob' });
+const pair = <A, B = A>(a: A, b?: B): readonly [A, B | undefined] => [a, b]; type Last<T extends unknown[]> = T extends [...infer _, infer L] ? L : never; const last: Last<[1, 2, 'z']> = 'z';
+function assertIs<T>(v: unknown, test: (v: unknown) => v is T): asserts v is T { if (!test(v)) throw new TypeError(`not that: ${v}`); }
+console.log(users.find('name', 'Bob'), users.pluck('id', 'age'), pair(1), pair<string, number>('x', 2), last); try { assertIs<string>(5, (v): v is string => typeof v === 'string'); } catch (e) { console.log((e as Error).message); }
+//// satisfies with records, palettes and exhaustive maps
+type RGB = readonly [number, number, number]; type Name = 'red' | 'green' | 'blue';
+const palette = { red: [255, 0, 0], green: '#00ff00', blue: [0, 0, 255] } as const satisfies Record<Name, RGB | string>;
+const upper = palette.green.toUpperCase(), [r] = palette.red;
+const handlers = { add: (a: number, b: number) => a + b, neg: (a: number) => -a } satisfies Record<string, (...n: number[]) => number>;
+type Calls = { [K in keyof typeof handlers]: Parameters<(typeof handlers)[K]>['length'] }; const arity: Calls = { add: 2, neg: 1 };
+const routes = [{ path: '/', method: 'GET' }, { path: '/x', method: 'POST' }] as const satisfies readonly { path: `/${string}`; method: 'GET' | 'POST' }[];
+console.log(upper, r, handlers.add(1, 2), handlers.neg(3), arity, routes.map((x) => `${x.method} ${x.path}`), <string>upper, upper!.length);
+//// abstract repository with async iteration and disposal
+interface Source<T> extends AsyncIterable<T> { close(): Promise<void>; }
+abstract class Base<T> implements Source<T> { protected abstract load(page: number): Promise<T[]>; private closed = false;
+  async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> { for (let p = 0; ; p++) { const items = await this.load(p); if (!items.length) return; yield* items; } } async close() { this.closed = true; } get state() { return this.closed ? 'closed' : 'open'; } }
+class Pages extends Base<string> { constructor(private readonly data: readonly string[], protected size = 2) { super(); } protected override async load(page: number) { return this.data.slice(page * this.size, (page + 1) * this.size); } }
+(async () => { const p = new Pages(['a', 'b', 'c', 'd', 'e']); const got: string[] = []; for await (const x of p) got.push(x); await p.close(); console.log(got, p.state, p);
+  const results: PromiseSettledResult<number>[] = await Promise.allSettled([Promise.resolve(1), Promise.reject(new Error('no'))]); console.log(results.map((x) => x.status === 'fulfilled' ? x.value : (x.reason as Error).message)); })();
+//// result types, exhaustive switches and a typed pipe
+type Result<T, E extends Error = Error> = { ok: true; value: T } | { ok: false; error: E };
+const ok = <T,>(value: T): Result<T> => ({ ok: true, value }), fail = <T = never>(message: string): Result<T> => ({ ok: false, error: new RangeError(message) });
+const parse = (s: string): Result<number> => (/^\d+$/.test(s) ? ok(Number(s)) : fail(`not a number: ${s}`));
+function pipe<A, B, C>(f: (a: A) => Result<B>, g: (b: B) => Result<C>): (a: A) => Result<C> { return (a) => { const r = f(a); return r.ok ? g(r.value) : r; }; }
+const half = pipe(parse, (n) => (n % 2 ? fail<number>(`${n} is odd`) : ok(n / 2)));
+type Shape = { kind: 'circle'; r: number } | { kind: 'rect'; w: number; h: number }; const area = (s: Shape): number => { switch (s.kind) { case 'circle': return +(Math.PI * s.r ** 2).toFixed(2); case 'rect': return s.w * s.h; } };
+for (const text of ['10', '7', 'x']) { const r = half(text); console.log(r.ok ? r.value : `${r.error.name}: ${r.error.message}`); }
+console.log([{ kind: 'circle', r: 1 }, { kind: 'rect', w: 2, h: 3 }].map((s) => area(s as Shape)), (<T extends object>(o: T) => Object.keys(o) as (keyof T)[])({ a: 1, b: 2 }));
