@@ -148,7 +148,7 @@ static void check_sandbox(struct doctor_findings *all, const struct sandbox *s, 
                             missing ? missing : sandbox_runtime_name(s, languages[i].language));
         if (missing)
             f->fix = slice_str(strstr(missing, "is closed to the sandbox's user") ? CLOSED_ADVICE
-                                                                                   : languages[i].advice);
+                                                                                  : languages[i].advice);
     }
 }
 
