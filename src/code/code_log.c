@@ -23,8 +23,9 @@ void code_log_set_level(struct code_req *r) {
                               ? code_log_rank(tape_text(&r->tape, node, &r->arena))
                               : 0;
     if (!rank) {
-        code_reply_error(r, RPC_INVALID_PARAMS, "level must be one of debug, info, notice, warning, error, "
-                                                "critical, alert, emergency");
+        code_reply_error(r, RPC_INVALID_PARAMS,
+                         "level must be one of debug, info, notice, warning, error, "
+                         "critical, alert, emergency");
         return;
     }
     r->conn->log_rank = rank;

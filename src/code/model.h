@@ -96,8 +96,8 @@ struct code_conn {
     struct list reqs;
     struct list jobs; /* whose tool calls are made over it */
     uint32_t req_count;
-    char version[16]; /* negotiated by initialize; empty before */
-    uint32_t listens; /* subscriptions/listen under way */
+    char version[16];  /* negotiated by initialize; empty before */
+    uint32_t listens;  /* subscriptions/listen under way */
     uint32_t log_rank; /* of a legacy client, see code_log.h */
 };
 

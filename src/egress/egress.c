@@ -415,9 +415,8 @@ static void take_ask(struct link *l) {
                             : !l->head.is_ip && egress_rules_have_name(&e->rules, l->head.host, l->ask.port);
     if (!listed) {
         const struct slice entry = egress_head_authority(l->ask.host, l->ask.port, 0, &l->arena);
-        judge(l,
-              arena_printf(&l->arena, "no network to %.*s: the operator can allow it in %s", SLICE_FMT(entry),
-                           e->list_name));
+        judge(l, arena_printf(&l->arena, "no network to %.*s: the operator can allow it in %s",
+                              SLICE_FMT(entry), e->list_name));
     } else if (literal) {
         judge_addresses(l, &address, 1);
     } else {

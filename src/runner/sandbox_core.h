@@ -130,7 +130,7 @@ struct sandbox {
     int tier;
     char tier_why[FRAME_REASON_MAX];
     char tier_refusal[FRAME_REASON_MAX + 96]; /* what a run is told where that tier is not enough */
-    int group; /* version of the control groups */
+    int group;                                /* version of the control groups */
     char group_why[FRAME_REASON_MAX];
     char trouble[FRAME_REASON_MAX]; /* last words of the helper */
     struct io_conn *errors;

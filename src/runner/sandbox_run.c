@@ -478,7 +478,8 @@ size_t sandbox_run_frames(struct sandbox_run *run, struct slice bytes, size_t *r
 /* ---- the other ends ---- */
 
 static bool says_no_memory(struct sandbox_run *run) {
-    static const char *const words[] = {"out of memory", "MemoryError", "Allocation failed", "memory is exhausted"};
+    static const char *const words[] = {"out of memory", "MemoryError", "Allocation failed",
+                                        "memory is exhausted"};
     const struct slice err = sandbox_output_text(&run->output[SANDBOX_STDERR], &run->arena);
     for (size_t i = 0; err.len && i < ARRAY_LEN(words); i++)
         if (memmem(err.ptr, err.len, words[i], strlen(words[i])))
@@ -565,9 +566,8 @@ static const char environment[] =
 static const char *no_network(const struct sandbox_run *run) {
     if (run->engine->bundle < 0 || run->box->network >= 0)
         return NULL;
-    return run->engine->tier > 1
-               ? "no network here: it needs tier 1 of the sandbox (see `sallyport doctor`)"
-               : "no network with profile pure";
+    return run->engine->tier > 1 ? "no network here: it needs tier 1 of the sandbox (see `sallyport doctor`)"
+                                 : "no network with profile pure";
 }
 
 static bool write_run(struct sandbox_run *run, struct buf *out) {

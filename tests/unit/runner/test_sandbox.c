@@ -306,8 +306,7 @@ static void test_turns(void **state) {
     (void)state;
     if (no_sandbox())
         skip();
-    struct sandbox_run *first =
-        take_turn("ann", "call_tool('s', 'a', {})\nimport time\ntime.sleep(3600)");
+    struct sandbox_run *first = take_turn("ann", "call_tool('s', 'a', {})\nimport time\ntime.sleep(3600)");
     for (size_t i = 1; i < FLOOD; i++)
         take_turn("ann", "call_tool('s', 'a', {})\nimport time\ntime.sleep(3600)");
     io_loop_run(&loop);
