@@ -105,17 +105,18 @@ static uint32_t param_of_name(struct slice first, struct slice last, size_t toke
         const char *word;
         uint32_t bit;
     } table[] = {
-        {"code", RISK_PARAM_CODE},        {"script", RISK_PARAM_CODE},    {"javascript", RISK_PARAM_CODE},
-        {"python", RISK_PARAM_CODE},      {"snippet", RISK_PARAM_CODE},   {"command", RISK_PARAM_COMMAND},
-        {"cmd", RISK_PARAM_COMMAND},      {"shell", RISK_PARAM_COMMAND},  {"bash", RISK_PARAM_COMMAND},
-        {"commands", RISK_PARAM_COMMAND}, {"sql", RISK_PARAM_SQL},        {"cypher", RISK_PARAM_SQL},
-        {"statement", RISK_PARAM_SQL},    {"statements", RISK_PARAM_SQL}, {"path", RISK_PARAM_PATH},
-        {"paths", RISK_PARAM_PATH},       {"file", RISK_PARAM_PATH},      {"filename", RISK_PARAM_PATH},
-        {"filepath", RISK_PARAM_PATH},    {"dir", RISK_PARAM_PATH},       {"directory", RISK_PARAM_PATH},
-        {"cwd", RISK_PARAM_PATH},         {"workdir", RISK_PARAM_PATH},   {"files", RISK_PARAM_PATH},
-        {"folder", RISK_PARAM_PATH},      {"filepaths", RISK_PARAM_PATH}, {"url", RISK_PARAM_URL},
-        {"uri", RISK_PARAM_URL},          {"urls", RISK_PARAM_URL},       {"href", RISK_PARAM_URL},
-        {"webhook", RISK_PARAM_URL},      {"endpoint", RISK_PARAM_URL},   {"hostname", RISK_PARAM_URL},
+        {"code", RISK_PARAM_CODE},       {"script", RISK_PARAM_CODE},      {"scripts", RISK_PARAM_CODE},
+        {"javascript", RISK_PARAM_CODE}, {"python", RISK_PARAM_CODE},      {"snippet", RISK_PARAM_CODE},
+        {"command", RISK_PARAM_COMMAND}, {"cmd", RISK_PARAM_COMMAND},      {"shell", RISK_PARAM_COMMAND},
+        {"bash", RISK_PARAM_COMMAND},    {"commands", RISK_PARAM_COMMAND}, {"sql", RISK_PARAM_SQL},
+        {"cypher", RISK_PARAM_SQL},      {"statement", RISK_PARAM_SQL},    {"statements", RISK_PARAM_SQL},
+        {"path", RISK_PARAM_PATH},       {"paths", RISK_PARAM_PATH},       {"file", RISK_PARAM_PATH},
+        {"filename", RISK_PARAM_PATH},   {"filepath", RISK_PARAM_PATH},    {"dir", RISK_PARAM_PATH},
+        {"directory", RISK_PARAM_PATH},  {"cwd", RISK_PARAM_PATH},         {"workdir", RISK_PARAM_PATH},
+        {"files", RISK_PARAM_PATH},      {"folder", RISK_PARAM_PATH},      {"filepaths", RISK_PARAM_PATH},
+        {"url", RISK_PARAM_URL},         {"uri", RISK_PARAM_URL},          {"urls", RISK_PARAM_URL},
+        {"href", RISK_PARAM_URL},        {"webhook", RISK_PARAM_URL},      {"endpoint", RISK_PARAM_URL},
+        {"hostname", RISK_PARAM_URL},
     };
     for (size_t i = 0; i < ARRAY_LEN(table); i++)
         if (slice_is(last, table[i].word)) /* zip_code and country_code are no programs */
@@ -124,6 +125,19 @@ static uint32_t param_of_name(struct slice first, struct slice last, size_t toke
                        ? 0
                        : table[i].bit;
     return 0;
+}
+
+/* "preview" or "execute": whether to do it, not what is done. */
+static bool only_asks_whether(const struct tape *t, uint32_t values, struct arena *a) {
+    static const char *const tries[] = {"preview", "plan", "dry_run", "dry-run", "dryRun", "simulate", NULL};
+    bool tried = false;
+    uint32_t seen = 0;
+    TAPE_FOR_ELEM(t, values, i) {
+        if (++seen > 2 || !tape_is(t, i, TAPE_STRING))
+            return false;
+        tried |= in_words(tape_text(t, i, a), tries);
+    }
+    return tried;
 }
 
 /* The values of an enum as actions: the worst one, when at least half of them are verbs. */
@@ -215,6 +229,8 @@ static void gather_property(struct risk_facts *f, const struct tape *t, uint32_t
         f->params |= RISK_PARAM_SQL;
     uint32_t values = tape_get_str(t, value, "enum");
     if (values && tape_is(t, values, TAPE_ARRAY)) {
+        if (only_asks_whether(t, values, a))
+            return;
         gather_enum(f, t, values, in_words(last, operations), a);
     } else if (in_words(last, operations)) {
         f->op_free = true;

@@ -810,7 +810,7 @@ static const struct risk_word table[] = {
     {"nft", NONE, NOUN, FIXED, COIN},
     {"node", NONE, NOUN, FIXED, MACHINE},
     {"nodes", NONE, NOUN, FIXED, MACHINE},
-    {"normalize", WRITE, VERB, FIXED, 0},
+    {"normalize", READ, VERB, CONVERT, 0},
     {"note", WRITE, WEAK, FIXED, PRIVATE},
     {"notes", NONE, NOUN, FIXED, PRIVATE},
     {"notification", NONE, NOUN, FIXED, SINK},

@@ -17,7 +17,7 @@ const key = ({ server, tool, fingerprint }) => JSON.stringify([server, tool, fin
 function hold(name, known) {
   const rows = labels.filter((row) => known.has(key(row))).map((row) => ({ ...row, got: known.get(key(row)) }));
   assert.ok(rows.length >= 0.9 * labels.length, `${name}: only ${rows.length} of ${labels.length} labelled tools`);
-  for (const sample of ['A', 'B', 'C']) console.log(line(`${name} ${sample}`, measure(rows.filter((row) => row.sample === sample), 'label')));
+  for (const sample of ['A', 'B', 'C', 'D', 'E', 'F']) console.log(line(`${name} ${sample}`, measure(rows.filter((row) => row.sample === sample), 'label')));
   const s = measure(rows, 'label');
   const wrong = rows.filter((row) => row.got !== row.label).map((row) => `${row.server} ${row.tool}: ${row.got}, not ${row.label}`);
   const report = [line(name, s), ...wrong].join('\n');
