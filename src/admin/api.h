@@ -47,6 +47,7 @@ struct admin {
 struct api_call {
     struct admin *admin;
     const struct web_request *request;
+    uint64_t now_ms;   /* when the request came, by the wall clock */
     struct slice arg;  /* what stands for the first {…} in the path, decoded */
     struct slice arg2; /* and for the second */
     struct slice more; /* further header lines of the answer */

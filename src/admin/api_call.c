@@ -1,6 +1,7 @@
 /* One request at the API: what was asked, and its answer. */
 #include "admin/api.h"
 #include "audit/audit.h"
+#include "base/clock.h"
 #include "call/principal.h"
 #include "wire/base64.h"
 
@@ -8,7 +9,7 @@
 #include <stdio.h>
 
 void api_call_begin(struct api_call *c, struct admin *a, const struct web_request *r) {
-    *c = (struct api_call){.admin = a, .request = r};
+    *c = (struct api_call){.admin = a, .request = r, .now_ms = clock_wall_ms()};
     arena_init(&c->arena);
     tape_init(&c->body);
     buf_init(&c->out, ADMIN_OUT_MAX);

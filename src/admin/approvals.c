@@ -1,7 +1,6 @@
 /* Approvals at the API, and the signed callback that answers a webhook. */
 #include "admin/api.h"
 #include "approval/approve.h"
-#include "base/clock.h"
 #include "base/openssl.h"
 #include "server/server.h"
 
@@ -56,7 +55,7 @@ static void run_list(struct api_call *c) {
     l->page.arena = &c->arena;
     if (store)
         api_store_failed(c, 503,
-                         state_approvals_list(store, &l->filter, clock_wall_ms(), list_one, l, &c->err) < 0);
+                         state_approvals_list(store, &l->filter, c->now_ms, list_one, l, &c->err) < 0);
 }
 
 static void on_list(struct api_call *c) {
@@ -87,7 +86,7 @@ static void run_get(struct api_call *c) {
     struct state_approvals *store = api_store_approvals(c);
     if (!store)
         return;
-    int rc = state_approvals_get(store, c->arg, clock_wall_ms(), &c->arena, found, &c->err);
+    int rc = state_approvals_get(store, c->arg, c->now_ms, &c->arena, found, &c->err);
     if (rc == 0)
         err_set(&c->err, "no such approval");
     if (api_store_failed(c, rc < 0 ? 503 : 404, rc <= 0))
@@ -147,7 +146,7 @@ static void run_decide(struct api_call *c) {
     struct state_approvals *store = api_store_approvals(c);
     if (!store)
         return;
-    w->d.now_ms = clock_wall_ms();
+    w->d.now_ms = c->now_ms;
     w->answer = w->verb == VERB_EXPIRE ? state_approvals_expire(store, &w->d, &c->arena, &w->after, &c->err)
                                        : state_approvals_decide(store, &w->d, &c->arena, &w->after, &c->err);
 }
@@ -171,7 +170,7 @@ static void run_find(struct api_call *c) {
     struct deciding *w = c->what;
     struct state_approvals *store = api_store_approvals(c);
     if (store)
-        w->known = state_approvals_get(store, w->d.id, clock_wall_ms(), &c->arena, &w->found, NULL) > 0;
+        w->known = state_approvals_get(store, w->d.id, c->now_ms, &c->arena, &w->found, NULL) > 0;
 }
 
 /* An approval of what can no longer match would only look like one. */
@@ -225,7 +224,7 @@ static bool signature_ok(struct api_call *c) {
     const char *secret = c->admin->callback_secret;
     struct slice stamp = http_value_of(head, SLICE(APPROVAL_STAMP_HEADER));
     struct slice shown = http_value_of(head, SLICE(APPROVAL_SIGNATURE_HEADER));
-    uint64_t at_s, now = clock_wall_ms();
+    uint64_t at_s, now = c->now_ms;
     if (!secret || !slice_to_u64(stamp, &at_s) || at_s > UINT64_MAX / 1000)
         return false;
     uint64_t at = at_s * 1000, apart = at > now ? at - now : now - at;

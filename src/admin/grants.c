@@ -3,7 +3,6 @@
 
 #include "admin/api.h"
 #include "audit/audit.h"
-#include "base/clock.h"
 
 static void record(struct api_call *c, const char *event, struct slice name) {
     api_record(c, (struct audit_action){.name = slice_str(event), .text = name});
@@ -15,7 +14,7 @@ static void run_list(struct api_call *c) {
     page->arena = &c->arena;
     for (size_t i = 0; g && i < state_grants_count(g); i++)
         if (api_page_takes(page, slice_str(state_grants_at(g, i)->name)))
-            state_grant_json(&c->e, state_grants_at(g, i), NULL, clock_wall_ms());
+            state_grant_json(&c->e, state_grants_at(g, i), NULL, c->now_ms);
 }
 
 static void on_list(struct api_call *c) { api_page_answer(c, c->what); }
@@ -62,7 +61,7 @@ static bool read_roles(struct api_call *c, uint32_t *ret_roles) {
 static void run_create(struct api_call *c) {
     const struct state_grant *want = c->what;
     char token[STATE_TOKEN_TEXT];
-    uint64_t now = clock_wall_ms();
+    uint64_t now = c->now_ms;
     struct state_grants *g = api_store_grants(c);
     if (!g || api_store_failed(c, 400, state_grants_create(g, want, now, token, &c->err) < 0))
         return;
@@ -92,7 +91,7 @@ void api_grant_create(struct api_call *c) {
         api_error(c, 400, "name, label, policy, limits, servers[], tools[], roles[], expires_in_seconds");
         return;
     }
-    want->expires_ms = seconds ? clock_wall_ms() + (uint64_t)seconds * 1000 : 0;
+    want->expires_ms = seconds ? c->now_ms + (uint64_t)seconds * 1000 : 0;
     api_store(c, run_create, on_created);
 }
 
@@ -108,7 +107,7 @@ static void run_change(struct api_call *c) {
     struct grant_change *change = c->what;
     struct state_grants *g = api_store_grants(c);
     char token[STATE_TOKEN_TEXT];
-    uint64_t now = clock_wall_ms();
+    uint64_t now = c->now_ms;
     if (!g)
         return;
     if (!state_grants_by_name(g, c->arg)) {

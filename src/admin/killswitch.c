@@ -3,7 +3,6 @@
 
 #include "admin/api.h"
 #include "audit/audit.h"
-#include "base/clock.h"
 #include "call/principal.h"
 #include "decision/stop.h"
 #include "server/server.h"
@@ -78,7 +77,7 @@ void api_stop(struct api_call *c) {
     w->want = (struct state_stop){.name = api_member(c, "name"),
                                   .reason = api_member(c, "reason"),
                                   .by = arena_dup(&c->arena, slice_str(c->request->who->id)),
-                                  .at_ms = clock_wall_ms(),
+                                  .at_ms = c->now_ms,
                                   .cancel = api_member_flag(c, "cancel")};
     if (!stops_of(c))
         return;

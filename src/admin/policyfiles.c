@@ -1,7 +1,6 @@
 /* The files of policies: read, written, their history, and changes that leave comments where they are. */
 #include "admin/api.h"
 #include "audit/audit.h"
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/sha.h"
 #include "call/principal.h"
@@ -165,7 +164,7 @@ static void run_write(struct api_call *c) {
     struct writing *w = c->what;
     struct slice path = slice_str(w->path), before;
     struct state_versions *versions = api_store_versions(c);
-    uint64_t now_ms = clock_wall_ms();
+    uint64_t now_ms = c->now_ms;
     char hash[SHA_HEX + 1];
     if (!versions || (w->version && find_version(c, versions, w) < 0))
         return;

@@ -5,7 +5,6 @@
  * and nobody can call them. Trusting it is resuming. */
 #include "admin/api.h"
 #include "audit/audit.h"
-#include "base/clock.h"
 #include "base/mem.h"
 #include "call/principal.h"
 #include "decision/stop.h"
@@ -117,7 +116,7 @@ static bool change(struct api_call *c, struct setup *s, const struct tree_step *
 
 static int keep_versions(struct api_call *c, const struct setup *s) {
     struct state_versions *versions = api_store_versions(c);
-    uint64_t now = clock_wall_ms();
+    uint64_t now = c->now_ms;
     struct slice path = slice_str(s->path);
     if (!versions || state_versions_add(versions, path, s->before, SLICE("before the console"),
                                         (struct slice){0}, now, &c->err) < 0)
@@ -131,7 +130,7 @@ static int quarantine(struct api_call *c, struct setup *s) {
                                     .name = s->name,
                                     .reason = SLICE("new server, not trusted yet"),
                                     .by = s->by,
-                                    .at_ms = clock_wall_ms(),
+                                    .at_ms = c->now_ms,
                                     .untrusted = true};
     if (!s->untrusted)
         return 0;

@@ -3,7 +3,6 @@
  * (front/auth.c). */
 #include "admin/api.h"
 #include "audit/audit.h"
-#include "base/clock.h"
 #include "call/principal.h"
 #include "state/grants.h"
 #include "state/logins.h"
@@ -69,7 +68,7 @@ static void run_sign_in(struct api_call *c) {
         return;
     const struct state_grant *g = grants ? state_grants_by_name(grants, w->login.name) : NULL;
     w->login.grant_version = g ? g->version : 0;
-    api_store_failed(c, 503, state_logins_create(logins, &w->login, clock_wall_ms(), w->cookie, &c->err) < 0);
+    api_store_failed(c, 503, state_logins_create(logins, &w->login, c->now_ms, w->cookie, &c->err) < 0);
 }
 
 static void on_signed_in(struct api_call *c) {
@@ -102,7 +101,7 @@ static void run_link(struct api_call *c) {
     struct state_logins *logins = api_store_logins(c);
     if (!logins)
         return;
-    int rc = state_logins_redeem(logins, api_member(c, "code"), clock_wall_ms(), w->cookie, &c->err);
+    int rc = state_logins_redeem(logins, api_member(c, "code"), c->now_ms, w->cookie, &c->err);
     if (rc == 0)
         err_set(&c->err, "this link has been used, or is too old: `sallyport ui` makes another one");
     api_store_failed(c, rc < 0 ? 503 : 401, rc <= 0);
@@ -129,7 +128,7 @@ static void run_sign_out(struct api_call *c) {
     struct state_logins *logins = api_store_logins(c);
     if (logins && cookie.len)
         api_store_failed(c, 503,
-                         state_logins_find(logins, cookie, clock_wall_ms(), &c->arena, &w->login, &c->err) <
+                         state_logins_find(logins, cookie, c->now_ms, &c->arena, &w->login, &c->err) <
                                  0 ||
                              state_logins_end(logins, cookie, &c->err) < 0);
 }

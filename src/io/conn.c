@@ -204,6 +204,10 @@ bool io_conn_in_commit(struct io_conn *c, size_t len) {
     return true;
 }
 
+struct slice io_conn_unread(const struct io_conn *c) {
+    return c->in ? slice_of(c->in->data + c->in_start, c->in_end - c->in_start) : (struct slice){0};
+}
+
 void io_conn_end(struct io_conn *c, int status) {
     if (c->ended || c->closing)
         return;

@@ -93,6 +93,8 @@ struct io_conn *io_conn_tcp(struct io_loop *loop, const struct io_handlers *h, v
 void io_conn_read(struct io_conn *c, bool on);
 /* Calls the handler again with the unconsumed bytes, if any. */
 void io_conn_again(struct io_conn *c);
+/* Bytes that the handler has left; valid until the next read. */
+struct slice io_conn_unread(const struct io_conn *c);
 /* The handler needs at least this many contiguous bytes from the first unconsumed byte on. */
 void io_conn_want(struct io_conn *c, size_t total);
 /* Copies. */

@@ -53,7 +53,7 @@ static void child_free(struct child *c) {
 /* The exit codes of shells: not executable, or not found. */
 static int start_status(int error) { return error == EACCES || error == ENOEXEC ? 126 : 127; }
 
-/* The child has ended and its output is read to the end. */
+/* The child has ended, and its output and errors are read to the end. */
 static void child_over(struct child *c) {
     if (c->base.closed) {
         child_free(c);
@@ -129,14 +129,17 @@ static size_t on_output(struct io_conn *conn, void *owner, struct block *b, char
 
 static void close_step(struct io_timer *timer);
 
+/* The last lines of errors say why a server ended: they are read first. */
+static bool is_read(const struct child *c) { return c->out_ended && !c->errors; }
+
 /* A server that has closed its output may still be shutting down; it is killed if it does not exit. */
 static void on_output_end(struct io_conn *conn, void *owner, int status) {
     (void)conn, (void)status;
     struct child *c = owner;
     c->out_ended = true;
-    if (c->exited)
+    if (c->exited && is_read(c))
         child_over(c);
-    else if (!c->finishing)
+    else if (!c->exited && !c->finishing)
         io_timer_arm(child_loop(c), &c->timer, CHILD_CLOSE_MS, close_step);
 }
 
@@ -158,10 +161,15 @@ static size_t on_errors(struct io_conn *conn, void *owner, struct block *b, char
 }
 
 static void on_errors_end(struct io_conn *conn, void *owner, int status) {
-    (void)owner, (void)status;
+    (void)status;
     struct child *c = owner;
+    struct slice unended = io_conn_unread(conn);
+    if (unended.len && !c->base.closed)
+        c->base.events->noise(c->base.owner, NULL, unended);
     io_conn_close(conn);
     c->errors = NULL;
+    if (c->exited && is_read(c))
+        child_over(c);
 }
 
 static const struct io_handlers errors_handlers = {.data = on_errors, .end = on_errors_end};
@@ -203,18 +211,18 @@ static bool child_send(struct link *l, const struct link_out *out, struct link_r
 
 static void on_held(struct io_timer *timer) {
     struct child *c = container_of(timer, struct child, timer);
-    if (c->out->reading)
+    if (c->out_ended || c->out->reading)
         child_over(c);
     else
         io_timer_arm(child_loop(c), &c->timer, CHILD_HELD_MS, on_held);
 }
 
-/* Normally the output ends with the child; but a process that it left behind may hold it open. */
+/* Normally output and errors end with the child; but a process that it left behind may hold them open. */
 static void on_exited(void *owner, int status) {
     struct child *c = owner;
     c->exited = true;
     c->exit_status = status;
-    if (c->out_ended || c->base.closed)
+    if (is_read(c) || c->base.closed)
         child_over(c);
     else
         io_timer_arm(child_loop(c), &c->timer, CHILD_HELD_MS, on_held);

@@ -7,7 +7,7 @@
 
 #define CHILD_CLOSE_MS 2000 /* after end of input, before TERM */
 #define CHILD_TERM_MS 2000  /* after TERM, before KILL */
-#define CHILD_HELD_MS 1000  /* after its exit, until the end of its output */
+#define CHILD_HELD_MS 1000  /* after its exit, until the end of its output and errors */
 #define CHILD_STDERR_LINE_MAX 4096
 #define UP_NOISE_MS 1000 /* interval in which */
 #define UP_NOISE_LINES                                                                                       \

@@ -26,7 +26,7 @@ async function gatesBefore(t, policy, { gates = 3, dsn, args = [], env }) {
 const isLost = (answer) => { const said = denial(answer); return Boolean(said) && !(said.retry_after_ms > 0); };
 
 /** Calls at all gates until `over()`: how many passed. */
-function load(peers, name, clients = 4) {
+function load(peers, name, clients = 4, pause = 2) {
   let over = false, lost = 0;
   const passed = Promise.all(Array.from({ length: clients * peers.length }, async (_, i) => {
     let count = 0;
@@ -34,7 +34,7 @@ function load(peers, name, clients = 4) {
       const answer = await outcome(peers[i % peers.length], name);
       count += !answer.error && !denial(answer);
       lost += isLost(answer);
-      await sleep(denial(answer) ? 20 : 2);
+      await sleep(denial(answer) ? 20 : pause);
     }
     return count;
   })).then((counts) => counts.reduce((a, b) => a + b, 0));
@@ -136,9 +136,9 @@ describe('a network partition', { skip: inRoot ? false : 'SKIPPED LOUDLY: needs 
       ip('-n', ns, 'link', 'set', cable.there, 'up');
     }
     const redis = use(t, await startRedis({ config: 'port 6379\nbind 0.0.0.0\nprotected-mode no', wrap: ['ip', 'netns', 'exec', ns] }));
-    const N = 400;
+    const N = 1000;
     const { calls, peers } = await gatesBefore(t, blocks({ pay: { limits: [daily(N)] } }), { gates: 2, dsn: cables.map((cable) => `redis://${address(cable, 2)}:6379/0`) });
-    const loads = peers.map((peer) => load([peer], 'pay', 2));
+    const loads = peers.map((peer) => load([peer], 'pay', 2, 100)); // slow enough that much of the limit is left when the cut is noticed
     await until('the fleet works', () => calls.pay > 40);
     ip('link', 'set', cables[1].here, 'down');
     const faults = (answer) => denial(answer) && !denial(answer).retry_after_ms;
@@ -147,6 +147,7 @@ describe('a network partition', { skip: inRoot ? false : 'SKIPPED LOUDLY: needs 
     await until('the other goes on', () => calls.pay > then + 20);
     ip('link', 'set', cables[1].here, 'up');
     await until('the gate is back: a call passes, or the limit refuses', async () => !faults(await outcome(peers[1], 'pay')));
+    loads.push(load(peers, 'pay'));
     await until('the limit is used up at both', async () => (await Promise.all(peers.map(async (peer) => denial(await outcome(peer, 'pay'))?.retry_after_ms > 0))).every(Boolean));
     const passed = (await Promise.all(loads.map(({ end }) => end()))).reduce((a, b) => a + b, 0);
     t.diagnostic(`${calls.pay} of ${N} calls reached the server, ${passed} of the load were answered`);

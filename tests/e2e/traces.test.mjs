@@ -119,13 +119,13 @@ test('a log line for people has time, identity, server, tool and rule', async (t
 
 test('every line of a running gate has the time, and those about a server name it', async (t) => {
   const file = join(tempDir('log'), 'server.mjs');
-  writeFileSync(file, "process.stderr.write('hello\\n'); process.exitCode = 7;\n");
+  writeFileSync(file, "process.stderr.write('hello\\nlast words'); process.exitCode = 7;\n");
   for (const json of [false, true]) {
     const gate = use(t, await startGate({ transport: 'stdio', command: [process.execPath, file], policy: { version: '1', default: 'allow', tools: {} }, args: ['--name', 'fake', ...(json ? ['--log-format', 'json'] : [])] }));
     gate.rpc.send({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } } });
     await gate.child.waitLine(/exited with status 7/, { stream: 'stderr' });
-    const lines = gate.stderr.trim().split('\n').filter((line) => /hello|exited with status 7/.test(line));
-    assert.ok(lines.length >= 2, gate.stderr);
+    const lines = gate.stderr.trim().split('\n').filter((line) => /hello|last words|exited with status 7/.test(line));
+    assert.deepEqual(lines.map((line) => /hello|last words|exited/.exec(line)[0]).slice(0, 3), ['hello', 'last words', 'exited'], gate.stderr);
     for (const line of lines) {
       if (json) assert.equal(JSON.parse(line).server, 'fake', line);
       else assert.match(line, /^sallyport: \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(Z|[+-]\d\d:\d\d) (warn: server `fake`|\[fake\])/);
