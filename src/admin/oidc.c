@@ -446,8 +446,7 @@ static void run_sign_in(struct api_call *c) {
     struct signing_in *w = c->what;
     struct state_logins *logins = api_store_logins(c);
     if (logins)
-        api_store_failed(c, 503,
-                         state_logins_create(logins, &w->login, c->now_ms, w->cookie, &c->err) < 0);
+        api_store_failed(c, 503, state_logins_create(logins, &w->login, c->now_ms, w->cookie, &c->err) < 0);
 }
 
 static void on_signed_in(struct api_call *c) {

@@ -128,8 +128,7 @@ static void run_sign_out(struct api_call *c) {
     struct state_logins *logins = api_store_logins(c);
     if (logins && cookie.len)
         api_store_failed(c, 503,
-                         state_logins_find(logins, cookie, c->now_ms, &c->arena, &w->login, &c->err) <
-                                 0 ||
+                         state_logins_find(logins, cookie, c->now_ms, &c->arena, &w->login, &c->err) < 0 ||
                              state_logins_end(logins, cookie, &c->err) < 0);
 }
 

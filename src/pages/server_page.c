@@ -82,9 +82,10 @@ static void put_about(const struct subject *subject, struct sheet *s) {
         sheet_fact(s, "Version", sheet_name(s, subject->version));
         sheet_fact(s, "Tools known", SLICE("from this scan; the catalogue does not know the server"));
     }
-    sheet_fact(
-        s, "Definitions",
-        arena_printf(a, "about %llu tokens in every conversation", (unsigned long long)subject->tokens));
+    sheet_fact(s, "Definitions",
+               subject->tokens ? arena_printf(a, "about %llu tokens in every conversation",
+                                              (unsigned long long)subject->tokens)
+                               : SLICE("not seen; their token cost is unknown"));
 }
 
 /* ---- tools ---- */
@@ -127,7 +128,7 @@ static void put_tools(const struct subject *subject, struct sheet *s) {
         row->cells[1].mark = lower(risk_class_name(tool->cls), a);
         row->cells[2].text = slice_str(severity);
         row->cells[2].mark = slice_str(severity);
-        row->cells[3].text = arena_printf(a, "%u", tool->tokens);
+        row->cells[3].text = tool->tokens ? arena_printf(a, "%u", tool->tokens) : SLICE("unknown");
         row->cells[4].text = tool_page_signals(tool, s);
     }
 }

@@ -299,8 +299,9 @@ static void put_about(const struct subject *subject, const struct subject_tool *
     sheet_fact(s, "Severity", slice_str(risk_severity_name(risk_class_severity(tool->cls))));
     sheet_fact(s, "Confidence", arena_printf(a, "%u %%", tool->confidence));
     sheet_fact(s, "Signals", tool_page_signals(tool, s));
-    sheet_fact(s, "Parameters", arena_printf(a, "%u", tool->properties));
-    sheet_fact(s, "Tokens", arena_printf(a, "%u", tool->tokens));
+    const struct slice unknown = SLICE("unknown: the definition was not seen");
+    sheet_fact(s, "Parameters", tool->tokens ? arena_printf(a, "%u", tool->properties) : unknown);
+    sheet_fact(s, "Tokens", tool->tokens ? arena_printf(a, "%u", tool->tokens) : unknown);
     if (tool->full)
         sheet_fact(s, "Fingerprint", arena_printf(a, "%016llx\xe2\x80\xa6", (unsigned long long)tool->full));
 }

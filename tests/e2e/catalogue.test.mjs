@@ -227,6 +227,8 @@ test('a gate that runs takes an update up, and keeps what it has when a file doe
   const done = await cli(['catalogue', 'update', '--key', key, bin], { env: world.env });
   assert.equal(done.code, 0, done.stderr);
   assert.deepEqual([await ask('DataGen'), await ask('fresh-server')], [404, 200]);
+  const page = await cli(['catalogue', 'show', 'fresh-server'], { env: world.env });
+  assert.match(page.stdout, /not seen; their token cost is unknown/);
   await world.gate.child.waitLine(/the catalogue is `.*catalogue.bin` now: 1 servers, 1 tools/, { stream: 'stderr' });
   const bytes = readFileSync(installed);
   bytes[bytes.length - 1] ^= 1;
