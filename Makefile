@@ -94,6 +94,13 @@ first-five-minutes: all
 	@scripts/setup test
 	@FIRST_FIVE_MINUTES=1 tests/run -k packages/first-five-minutes build
 
+# What `make packages` built, in fresh roots of these distributions: minutes, and root.
+PACKAGE_ROOTS ?= bullseye bookworm trixie jammy noble resolute
+package-roots:
+	@scripts/setup test
+	@scripts/setup packages
+	@PACKAGE_ROOTS="$(PACKAGE_ROOTS)" tests/run -k packages/roots build
+
 lint: all
 	@scripts/setup lint
 	@scripts/lint build
@@ -119,4 +126,4 @@ build-fuzz/build.ninja:
 setup:
 	@scripts/setup build
 
-.PHONY: all run test coverage release install uninstall bench bench-short interop torture fuzz deb static packages docs first-five-minutes lint format clean setup
+.PHONY: all run test coverage release install uninstall bench bench-short interop torture fuzz deb static packages docs first-five-minutes package-roots lint format clean setup

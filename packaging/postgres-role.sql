@@ -7,7 +7,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA sallyport TO sallyp
 -- Audit logs: gates add to them, and nothing else.
 REVOKE UPDATE, DELETE ON ALL TABLES IN SCHEMA sallyport FROM sallyport_gate;
 GRANT UPDATE, DELETE ON sallyport.grants, sallyport.approvals, sallyport.repeats, sallyport.vault, sallyport.stops, sallyport.versions,
-    sallyport.logins, sallyport.secrets, sallyport.keys, sallyport.changes TO sallyport_gate;
+    sallyport.logins, sallyport.secrets, sallyport.server_logins, sallyport.pins, sallyport.pin_holds, sallyport.keys, sallyport.changes TO sallyport_gate;
 GRANT UPDATE (seq, hash, at_ms, signed_seq, signed_hash, signed_ms, signature) ON sallyport.audit_chains TO sallyport_gate;
 GRANT EXECUTE ON FUNCTION sallyport.audit_open_days(), sallyport.audit_drop_day(date) TO sallyport_gate;
 

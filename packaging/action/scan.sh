@@ -4,5 +4,5 @@ set -euo pipefail
 if [ -n "${SALLYPORT:-}" ]; then program=("$SALLYPORT"); else program=(npx -y "sallyport@${VERSION:-latest}"); fi
 options=(--mcp-config "${CONFIG:-.mcp.json}" --format sarif -o "${SARIF:-sallyport.sarif}")
 [ ! -f "${LOCK:-sallyport.lock}" ] || options+=(--lock "${LOCK:-sallyport.lock}")
-[ -z "${FAIL_ON:-}" ] || options+=(--fail-on "$FAIL_ON")
+for what in ${FAIL_ON:-}; do options+=(--fail-on "$what"); done
 "${program[@]}" scan "${options[@]}"

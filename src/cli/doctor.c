@@ -63,6 +63,8 @@ static const char *const tiers[] = {
     "like /root: install it beneath /usr or /usr/local, let others enter (chmod o+x), or make tier 1 "       \
     "possible"
 
+#define NO_CHROOT "; in a chroot the kernel allows none: use systemd-nspawn, or pivot_root"
+
 /* Common causes, recognised by the text of the failed step. */
 static const char *advice_for(const char *why) {
     static const struct {
@@ -74,9 +76,9 @@ static const char *advice_for(const char *why) {
          "24.04 the AppArmor profile of packaging/apparmor (docs/sandbox.md, Ubuntu); in a container run "
          "with --security-opt "
          "seccomp=unconfined "
-         "--security-opt apparmor=unconfined, or beside it"},
+         "--security-opt apparmor=unconfined, or beside it" NO_CHROOT},
         {"namespaces", "in a container: --security-opt seccomp=unconfined --security-opt "
-                       "apparmor=unconfined, or --cap-add SYS_ADMIN"},
+                       "apparmor=unconfined, or --cap-add SYS_ADMIN" NO_CHROOT},
         {"memory disk", "in a container: --security-opt apparmor=unconfined, or --cap-add SYS_ADMIN"},
         {"landlock",
          "a kernel of 5.13 or newer with Landlock among its modules (lsm= on the kernel command line)"},
@@ -113,6 +115,19 @@ struct doctor_finding *cli_doctor_note(struct doctor_findings *all, enum doctor_
 
 /* ---- the sandbox and its runtimes ---- */
 
+static void check_uids(struct doctor_findings *all, const struct sandbox *s) {
+    const char *text;
+    if (sandbox_own_uids(s, &text)) {
+        cli_doctor_note(all, DOCTOR_GOOD, "uids", "", "each sandbox has its own, out of %s", text);
+    } else if (*text) {
+        cli_doctor_note(all, DOCTOR_ODD, "uids", "",
+                        "all sandboxes share one, and with it what the kernel counts by user: %s", text)
+            ->fix = SLICE(
+            "nothing to do for one user. For tenants that do not trust each other: one gate for each, or "
+            "a gate that runs as root, with a free range in `code.uids: FIRST-LAST`");
+    }
+}
+
 static void check_sandbox(struct doctor_findings *all, const struct sandbox *s, int64_t min_tier, bool code) {
     const int tier = sandbox_tier(s);
     const char *why = sandbox_tier_why(s), *lacks;
@@ -137,6 +152,7 @@ static void check_sandbox(struct doctor_findings *all, const struct sandbox *s, 
                             lacks);
         f->fix = SLICE("run the gate as a service with Delegate=yes");
     }
+    check_uids(all, s);
     for (size_t i = 0; i < ARRAY_LEN(languages); i++) {
         const char *missing = sandbox_why_not(s, languages[i].language);
         const bool needed = languages[i].language == SANDBOX_PYTHON;
@@ -212,6 +228,10 @@ static void print_json(const struct doctor_findings *all, const struct sandbox *
     emit_int(&e, sandbox_group(s, &lacks));
     emit_key(&e, "cgroup_why");
     emit_cstr(&e, lacks);
+    emit_key(&e, "own_uids");
+    emit_bool(&e, sandbox_own_uids(s, &lacks));
+    emit_key(&e, "uids");
+    emit_cstr(&e, lacks);
     emit_key(&e, "languages");
     emit_object(&e);
     for (size_t i = 0; i < sizeof(languages) / sizeof(languages[0]); i++) {
@@ -242,7 +262,8 @@ static void on_late(struct io_timer *timer) {
 static int check_and_print(struct doctor *d, struct spawn *spawn, struct doctor_findings *all,
                            const struct doctor_options *opt, const struct settings *settings) {
     struct err err = {""};
-    const struct sandbox_config config = {.min_tier = 3, .warm = SANDBOX_NONE_WARM};
+    const struct sandbox_config config = {
+        .min_tier = 3, .warm = SANDBOX_NONE_WARM, .uids = settings ? settings->code.uids : NULL};
     if (spawn_attach(spawn, &d->loop, &err) < 0 ||
         sandbox_open(&d->loop, spawn, &config, on_ready, d, &d->sandbox, &err) < 0)
         return cli_fail(CLI_FAILED, &err);

@@ -4,6 +4,7 @@
 #include "cli/ask.h"
 #include "cli/doctor.h"
 #include "risk/executable.h"
+#include "wire/mask.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -74,12 +75,14 @@ static void note_answer(struct doctor_findings *all, struct cli_asked *a, bool n
     struct slice why = glyph_printable(slice_str(a->err.text), sizeof(a->err.text), &all->arena);
     struct doctor_finding *f = cli_doctor_note(all, DOCTOR_BAD, "server", s->name, "%.*s", SLICE_FMT(why));
     const bool refused = strstr(a->err.text, "401") || strstr(a->err.text, "403");
+    struct slice url = s->url ? mask_url(slice_str(s->url), &all->arena) : (struct slice){0};
     if (s->url && refused)
-        f->fix = arena_printf(
-            &all->arena, "give it a header with a token that it knows, or: sallyport login --url %s", s->url);
+        f->fix = arena_printf(&all->arena,
+                              "give it a header with a token that it knows, or: sallyport login --url %.*s",
+                              SLICE_FMT(url));
     else if (s->url)
-        f->fix = arena_printf(&all->arena, "see that it runs, and that this machine reaches it: curl -i %s",
-                              s->url);
+        f->fix = arena_printf(&all->arena, "see that it runs, and that this machine reaches it: curl -i %.*s",
+                              SLICE_FMT(url));
     else
         f->fix =
             SLICE("run its command by hand and read its stderr; give a slow server more time with --timeout");

@@ -3,6 +3,7 @@
 
 #include "audit/chain.h"
 #include "audit/rings.h"
+#include "audit/verify.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/gates.h"
@@ -127,6 +128,10 @@ static void check_audit(struct doctor_findings *all, const char *home) {
     audit_rings_count(home, &rings);
     if (audit_chain_key_check(home, &err) < 0)
         f = cli_doctor_note(all, DOCTOR_BAD, "audit", home, "no gate can start: %s", err.text);
+    if (audit_verify_quick(home, &err) < 0) {
+        f = cli_doctor_note(all, DOCTOR_BAD, "audit", home, "%s", err.text);
+        f->fix = SLICE("sallyport audit verify");
+    }
     if (rings.damaged || rings.aside) {
         f = cli_doctor_note(all, DOCTOR_BAD, "audit", home,
                             "%" PRIu64 " rings cannot be read: their records are not in the log",
@@ -209,7 +214,7 @@ static void check_settings_files(struct doctor_findings *all, const struct setti
         cli_doctor_note(all, DOCTOR_GOOD, "fleet", s->fleet.key, "for you alone");
     if (fine)
         cli_doctor_note(all, DOCTOR_GOOD, "settings", s->path ? s->path : s->client_files.items[0],
-                        "%zu servers", s->server_count);
+                        "%zu server%s", s->server_count, s->server_count == 1 ? "" : "s");
 }
 
 /* The settings, or the defaults when there is no file; NULL when the file has an error. */
@@ -304,7 +309,7 @@ static void no_incoming(struct io_listener *l, void *owner, int take_fd) {
     (void)l, (void)owner, (void)take_fd;
 }
 
-static const char *port_fix(const char *why) {
+const char *cli_doctor_port_fix(const char *why) {
     if (strstr(why, "in use"))
         return "end the other program (ss -ltnp names it), or write another port in `listen`";
     if (strstr(why, "permission"))
@@ -334,7 +339,7 @@ static void check_port(struct doctor_findings *all, const struct settings *s, co
                         (long long)search.pid);
     } else if (!l) {
         f = cli_doctor_note(all, DOCTOR_BAD, "port", at.ptr, "%s", err.text);
-        f->fix = slice_str(port_fix(err.text));
+        f->fix = slice_str(cli_doctor_port_fix(err.text));
     } else if (!io_is_loopback(s->bind) && !s->tls.cert && !s->plain_http && !s->trusted_proxies.count) {
         f = cli_doctor_note(all, DOCTOR_ODD, "port", at.ptr,
                             "free, but other machines reach it, and tokens travel in the clear");

@@ -34,7 +34,7 @@ static const struct cli_option init_rows[] = {
     {CLI_SWITCH(struct init_options, no_start), .name = "no-start",
      .help = "start nothing: tools are known by the catalogue, or by class"},
     {CLI_SWITCH(struct init_options, undo), .name = "undo",
-     .help = "put everything back as it was before the last init; other edits of a JSON file stay"},
+     .help = "put everything back as it was before the last init; edits of yours since then stay"},
     {CLI_SWITCH(struct init_options, force), .name = "force",
      .help = "with --undo: whole files, also when they have changed since (a copy is kept)"},
     {CLI_TEXT(struct init_options, dir), .name = "dir", .argument = "DIR",
@@ -106,6 +106,7 @@ static int find_places(struct init *in, struct err *err) {
     if (len < 0)
         return err_set(err, "which program is this? %s", strerror(errno));
     in->program = arena_dup(&in->arena, slice_of(program, (size_t)len)).ptr;
+    cli_client_runner(&in->program, &in->lead);
     if (cli_home(in->home, err) < 0)
         return -1;
     if (in->opt->dir && in->opt->dir[0] != '/') {
@@ -130,7 +131,7 @@ static void init_free(struct init *in) {
     for (size_t i = 0; i < in->file_count; i++)
         cli_client_file_free(in->files[i].masked);
     for (size_t i = 0; i < in->target_count; i++)
-        settings_free(in->targets[i].settings);
+        cli_init_target_free(&in->targets[i]);
     cli_clients_free(&in->clients);
     settings_free(in->own);
     buf_free(&in->own_text);
@@ -156,6 +157,19 @@ static size_t show_bad(const struct init *in, struct buf *out) {
         count++;
     }
     return count;
+}
+
+static void show_runner(const struct init *in, struct buf *out) {
+    if (!in->lead)
+        return;
+    buf_printf(out, "The clients start the gate with `%s", in->program);
+    for (size_t i = 0; in->lead[i]; i++)
+        buf_printf(out, " %s", in->lead[i]);
+    buf_printf(out,
+               "`: this copy is in a cache. An installed one starts faster: `%s install%s sallyport`, then "
+               "`sallyport init`.\n",
+               strcmp(in->program, "npx") == 0 ? "npm" : "uv tool",
+               strcmp(in->program, "npx") == 0 ? " -g" : "");
 }
 
 static void show_next(const struct init *in, struct buf *out) {
@@ -185,7 +199,9 @@ static bool may_write(const struct init *in, struct buf *out, struct err *err) {
 static int run_text(struct init *in, struct buf *out, struct err *err) {
     cli_init_show_found(in, out);
     if (!in->file_count)
-        buf_put_str(out, "No client's configuration was found.\n");
+        buf_put_str(out, "No client's configuration was found, neither in your home directory nor in the "
+                         "project; `--project DIR` names another one.\n"
+                         "To guard one server: sallyport -c POLICY -- COMMAND ...\n");
     else if (!count_chosen(in) && show_bad(in, out)) {
         show(out);
         return CLI_CONFIG;
@@ -196,6 +212,7 @@ static int run_text(struct init *in, struct buf *out, struct err *err) {
     if ((in->opt->details && cli_init_show_changes(in, out, err) < 0) ||
         cli_init_show_summary(in, out, err) < 0)
         return cli_fail(CLI_CONFIG, err);
+    show_runner(in, out);
     if (in->opt->dry_run)
         buf_printf(out, "Nothing was written.%s\n", in->opt->details ? "" : " --details shows every line.");
     int status = show(out);

@@ -27,9 +27,10 @@ struct init_target {
     const char *title;         /* as the first client calls it */
     struct slice json, shown;  /* as mcpServers has it; the same with stars */
     struct settings *settings; /* its own settings; NULL: it needs what this environment does not have */
-    struct err why;            /* then */
-    const char *why_not;       /* the same, with a fix */
-    struct cli_asked *asked;   /* NULL: the servers could not be asked */
+    struct settings *outline;  /* then: the same with the variables left as they stand, or NULL */
+    struct err why;
+    const char *why_not;     /* the same, with a fix */
+    struct cli_asked *asked; /* NULL: the servers could not be asked */
     const struct risk_survey *survey;
     bool from_catalogue;
     const char *policy; /* path */
@@ -64,12 +65,14 @@ struct init {
     const char *yaml, *through; /* paths */
     struct settings *own;       /* of the sallyport.yaml that is there, or NULL */
     struct buf own_text;
-    const char *program; /* path of this one */
+    const char *program;     /* path of this one, or the package runner that started it */
+    const char *const *lead; /* then, as in struct cli_client_plan */
     const char *listen, *url;
 };
 
 /* init_find.c */
 int cli_init_find(struct init *in, struct err *err);
+void cli_init_target_free(struct init_target *t);
 /* Tools by asking, or from the catalogue; then the policies' paths. */
 int cli_init_judge(struct init *in, bool start, struct err *err);
 

@@ -99,7 +99,7 @@ static void print_change(const struct undo *u, const char *what, const char *nam
     buf_printf(u->out, "%-9s server %s in %s%s\n", what, name, u->now->path, why);
 }
 
-/* An entry that init changed in its place. */
+/* Restores an entry that init changed in place. */
 static bool put_back(const struct undo *u, const struct cli_client_server *was,
                      const struct cli_client_server *wrote) {
     const struct cli_client_server *is = server_like(u->now, was);
@@ -132,7 +132,7 @@ static void put_between(const struct undo *u, const struct cli_client_server *ga
     }
 }
 
-/* The servers of one place that init took out: they stand where the gate's entry is, unless they are there
+/* Restores the servers of one place that init removed: they replace the gate's entry, unless they exist
  * again. */
 static bool unfold(const struct undo *u, const struct cli_client_server *wrote) {
     const struct cli_client_server *is = server_like(u->now, wrote);
@@ -223,16 +223,16 @@ bool cli_init_undo_entries(const char *path, struct slice before, struct slice a
         return false;
     const struct cli_client_file *now = all.files[0];
     struct cli_client_file *old = file_like(now, before, &ignored), *new = file_like(now, after, &ignored);
-    cleanup_buf struct buf said;
+    cleanup_buf struct buf report;
     struct splice s;
-    buf_init(&said, ret_text->max);
+    buf_init(&report, ret_text->max);
     splice_init(&s, buf_slice(&now->text), &a);
     const bool fine =
         old &&
-        new &&undo_servers(&(struct undo){.now = now, .before = old, .after = new, .s = &s, .out = &said});
+        new &&undo_servers(&(struct undo){.now = now, .before = old, .after = new, .s = &s, .out = &report});
     if (fine) {
         splice_write(&s, ret_text);
-        buf_put_slice(out, buf_slice(&said));
+        buf_put_slice(out, buf_slice(&report));
     }
     cli_client_file_free(old);
     cli_client_file_free(new);

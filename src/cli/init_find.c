@@ -6,6 +6,7 @@
 #include "risk/catalogue.h"
 #include "risk/confusable.h"
 #include "wire/emit.h"
+#include "wire/http.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -85,16 +86,40 @@ static const struct settings_server *known_server(const struct init *in, const s
 
 /* How to set a missing variable. */
 static const char *explain_variable(struct init *in, const char *why) {
-    static const char mark[] = "the environment has no ";
-    const char *name = strstr(why, mark);
-    if (!name)
+    static const char before[] = "environment variable ", after[] = " is not set";
+    const char *name = strstr(why, before), *end = name ? strstr(name, after) : NULL;
+    if (!end)
         return why;
-    name += sizeof(mark) - 1;
+    name += sizeof(before) - 1;
+    const int len = (int)(end - name);
+    if (memchr(name, ':', (size_t)len) || slice_is(slice_of(name, (size_t)len), "workspaceFolder"))
+        return arena_printf(&in->arena, "its client fills in ${%.*s}%s", len, name,
+                            in->opt->mode == CLI_MODE_SERVE
+                                ? ", which the gate cannot; write a variable of the "
+                                  "environment instead, as ${NAME}"
+                                : "")
+            .ptr;
     return arena_printf(
                &in->arena,
-               "it needs the variable %s, which is not set here: `export %s=...`, then run init again", name,
-               name)
+               "it needs the variable %.*s, which is not set here: `export %.*s=...`, then run init again",
+               len, name, len, name)
         .ptr;
+}
+
+/* The server with its variables left as they stand: it cannot be started, but its package is known. */
+static struct settings *outline_of(struct init *in, const char *title, struct slice json) {
+    struct err ignored;
+    cleanup_buf struct buf text;
+    buf_init(&text, INIT_TEXT_MAX);
+    for (size_t i = 0; i < json.len; i++)
+        if (json.ptr[i] != '$' || i + 1 == json.len || json.ptr[i + 1] != '{')
+            buf_put_char(&text, json.ptr[i]);
+    return settings_of(in, title, buf_slice(&text), &ignored);
+}
+
+void cli_init_target_free(struct init_target *t) {
+    settings_free(t->settings);
+    settings_free(t->outline);
 }
 
 static struct init_target *target_of(struct init *in, const struct cli_client *client,
@@ -105,11 +130,13 @@ static struct init_target *target_of(struct init *in, const struct cli_client *c
     struct err err = {0}, ignored;
     struct settings *settings = settings_of(in, server->name, server->json, &err);
     /* The name is known even when the rest is not. */
+    struct settings *outline = settings ? NULL : outline_of(in, server->name, server->json);
     struct settings *plain =
-        settings ? NULL : settings_of(in, server->name, SLICE("{\"command\":\"-\"}"), &ignored);
-    if (!settings && !plain)
+        settings || outline ? NULL : settings_of(in, server->name, SLICE("{\"command\":\"-\"}"), &ignored);
+    if (!settings && !outline && !plain)
         return NULL;
-    const char *wanted = arena_dup(&in->arena, slice_str((settings ? settings : plain)->servers[0].name)).ptr;
+    const struct settings *named = settings ? settings : outline ? outline : plain;
+    const char *wanted = arena_dup(&in->arena, slice_str(named->servers[0].name)).ptr;
     settings_free(plain);
     const struct settings_server *known = known_server(in, settings);
     const char *name = known ? known->name : free_name(in, wanted, client);
@@ -119,6 +146,7 @@ static struct init_target *target_of(struct init *in, const struct cli_client *c
                               .json = server->json,
                               .shown = shown,
                               .settings = settings,
+                              .outline = outline,
                               .why = err,
                               .why_not = settings ? NULL : explain_variable(in, err.text),
                               .in_settings = known != NULL};
@@ -152,6 +180,21 @@ static const char *windows_command(struct init *in, const struct settings *setti
     return NULL;
 }
 
+/* What the gate cannot reach, it must not stand in front of. */
+static const char *refused_url(struct init *in, const struct settings *settings) {
+    const char *url = settings ? settings->servers[0].url : NULL, *why;
+    struct http_url at;
+    if (!url || http_parse_url(slice_str(url), &at, &why) == 0)
+        return NULL;
+    if (slice_starts(slice_str(url), SLICE("ws:")) || slice_starts(slice_str(url), SLICE("wss:")))
+        return "a WebSocket server: the gate speaks HTTP; give the server's http or https URL, if it has one";
+    const bool user = strstr(why, "user name") != NULL;
+    return arena_printf(&in->arena, "%s%s", why,
+                        user ? ": put them into `headers`, as \"Authorization\": \"Basic ...\""
+                             : ": write a URL that begins with http:// or https://")
+        .ptr;
+}
+
 static void take_server(struct init *in, struct init_file *f, size_t i) {
     const struct cli_client_server *server = &f->file->servers[i];
     struct init_found *found = &f->found[i];
@@ -172,11 +215,13 @@ static void take_server(struct init *in, struct init_file *f, size_t i) {
         found->skip = "its name cannot be used";
     else if (serve && !t->settings)
         found->skip = explain_variable(in, t->why.text);
-    else if (!found->skip)
-        found->skip = windows_command(in, t->settings);
+    if (t && !found->skip)
+        found->skip = windows_command(in, t->settings ? t->settings : t->outline);
+    if (t && !found->skip)
+        found->skip = refused_url(in, t->settings);
     if (found->skip) {
         if (in->target_count > known) /* no other client uses it */
-            settings_free(in->targets[--in->target_count].settings);
+            cli_init_target_free(&in->targets[--in->target_count]);
         return;
     }
     found->target = t;
@@ -277,19 +322,25 @@ static void survey_from_catalogue(const struct cli_asked *a, struct risk_survey 
     }
 }
 
+static const struct settings *known_of(const struct init_target *t) {
+    return t->settings ? t->settings : t->outline;
+}
+
 int cli_init_judge(struct init *in, bool start, struct err *err) {
     struct cli_mcpconfig *c = &in->asking.config;
     const struct cli_ask_options opt = {.timeout_ms = in->opt->timeout_ms, .no_start = !start};
     c->servers = arena_array(&c->arena, struct cli_mcpserver, in->target_count + 1);
     for (size_t i = 0; i < in->target_count; i++)
-        if (in->targets[i].settings)
-            cli_mcpconfig_add(c, &in->targets[i].settings->servers[0]);
+        if (known_of(&in->targets[i])) {
+            cli_mcpconfig_add(c, &known_of(&in->targets[i])->servers[0]);
+            c->servers[c->count - 1].incomplete = !in->targets[i].settings;
+        }
     if (cli_ask_found(&in->asking, &opt, err) != CLI_OK)
         return -1;
     size_t at = 0;
     for (size_t i = 0; i < in->target_count; i++) {
         struct init_target *t = &in->targets[i];
-        if (!t->settings)
+        if (!known_of(t))
             continue;
         t->asked = &in->asking.asked[at++];
         if (!t->asked->listed)

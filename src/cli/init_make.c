@@ -115,6 +115,7 @@ int cli_init_edit(const struct init *in, const struct init_file *f, bool shown, 
     }
     const struct cli_client_plan plan = {.mode = (enum cli_client_mode)in->opt->mode,
                                          .program = in->program,
+                                         .lead = in->lead,
                                          .policies = policies,
                                          .chosen = chosen,
                                          .url = in->url,

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "cli/init.h"
 #include "wire/emit.h"
+#include "wire/mask.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 #define SHOW_TEXT_MAX (32u << 20)
 #define SHOW_LINE_MAX 400 /* longer lines are shortened around the change */
 #define SHOW_AROUND 24
+#define SHOW_ORIGIN_MAX 80
 
 /* ---- what was found ---- */
 
@@ -30,12 +32,14 @@ static void put_counts(const struct risk_survey *s, struct buf *out) {
 
 static void put_origin(const struct init_target *t, struct arena *a, struct buf *out) {
     const struct cli_mcpserver *s = t->asked ? t->asked->server : NULL;
-    if (!s)
+    if (!s) {
+        buf_put_slice(out, glyph_printable(t->shown, SHOW_ORIGIN_MAX, a));
         return;
-    struct slice text = s->url                  ? cli_client_url_shown(slice_str(s->url), a)
+    }
+    struct slice text = s->url                  ? mask_url(slice_str(s->url), a)
                         : s->supply.package.len ? s->supply.package
                                                 : slice_str(s->from->argv.items[0]);
-    struct slice shown = glyph_printable(text, 80, a);
+    struct slice shown = glyph_printable(text, SHOW_ORIGIN_MAX, a);
     buf_printf(out, "%s%s%.*s", s->supply.runner ? s->supply.runner : "", s->supply.runner ? " " : "",
                SLICE_FMT(shown));
     if (s->supply.unpinned)
@@ -80,6 +84,9 @@ void cli_init_show_found(const struct init *in, struct buf *out) {
             buf_printf(out, "  left alone: %s\n", f->file->err.text);
         for (size_t k = 0; !f->file->bad && k < f->file->count; k++)
             show_server(in, f, k, out);
+        if (f->chosen && f->file->in_project)
+            buf_put_str(out, "  (!) This file belongs to a project, and its new entries name files of this "
+                             "machine: do not commit them.\n");
         buf_put_char(out, '\n');
     }
 }
@@ -169,8 +176,8 @@ static void put_diff(const struct splice *s, struct buf *out) {
         struct slice before = slice_of(s->src.ptr + from, to - from);
         buf_printf(out, "@@ line %zu @@\n", line);
         /* A file of one line contains more than servers, perhaps keys of the client itself. */
-        const bool whole = from == 0 && to == s->src.len;
-        if (whole || has_long_line(before) || has_long_line(buf_slice(&now))) {
+        const bool entire_file = from == 0 && to == s->src.len;
+        if (entire_file || has_long_line(before) || has_long_line(buf_slice(&now))) {
             put_around(before, buf_slice(&now), out);
         } else {
             put_lines(before, "-", out);
@@ -266,7 +273,7 @@ int cli_init_show_changes(const struct init *in, struct buf *out, struct err *er
 }
 
 int cli_init_show_summary(const struct init *in, struct buf *out, struct err *err) {
-    buf_put_str(out, "In all:\n");
+    buf_put_str(out, "Files to write:\n");
     return each_change(in, show_path, out, err);
 }
 
@@ -278,9 +285,19 @@ static bool sends_credentials(const struct settings_server *s) {
     return s->secrets != NULL;
 }
 
+/* A command that works when pasted. A URL with a credential is not shown: the settings have it under the
+ * server's name. */
+static void put_login(const struct init *in, const struct init_target *t, const char *url, struct buf *out) {
+    struct arena *a = (struct arena *)(uintptr_t)&in->arena;
+    struct slice shown = mask_url(slice_str(url), a);
+    if (slice_is(shown, url) && !strchr(url, '\''))
+        buf_printf(out, "sallyport login --url '%s'", url);
+    else
+        buf_printf(out, "sallyport login --config '%s' %s", in->yaml, t->name);
+}
+
 /* A client keeps its logins to servers to itself: the gate needs its own login. */
 void cli_init_show_logins(const struct init *in, struct buf *out) {
-    struct arena *a = (struct arena *)(uintptr_t)&in->arena;
     bool first = true;
     for (size_t i = 0; i < in->target_count; i++) {
         const struct init_target *t = &in->targets[i];
@@ -291,9 +308,9 @@ void cli_init_show_logins(const struct init *in, struct buf *out) {
         if (first)
             buf_put_str(out, "Servers with a sign-in (OAuth): the gate signs in by itself, once each.\n");
         first = false;
-        buf_printf(out, "  %-16s sallyport login --url '%.*s'%s\n", t->name,
-                   SLICE_FMT(cli_client_url_shown(slice_str(s->url), a)),
-                   asks ? "" : "   (if it asks for one)");
+        buf_printf(out, "  %-16s ", t->name);
+        put_login(in, t, s->url, out);
+        buf_put_str(out, asks ? "\n" : "   (if it asks for one)\n");
     }
     if (!first)
         buf_put_char(out, '\n');

@@ -423,10 +423,10 @@ static void forget_journal(struct journal *j) {
 }
 
 static bool can_undo_entries(const struct entry *e) {
-    cleanup_buf struct buf text, said;
+    cleanup_buf struct buf text, report;
     buf_init(&text, JOURNAL_TEXT_MAX);
-    buf_init(&said, JOURNAL_TEXT_MAX);
-    return cli_init_undo_entries(e->path, buf_slice(&e->before), buf_slice(&e->after), &said, &text);
+    buf_init(&report, JOURNAL_TEXT_MAX);
+    return cli_init_undo_entries(e->path, buf_slice(&e->before), buf_slice(&e->after), &report, &text);
 }
 
 enum cli_exit cli_init_undo(const struct init_options *opt, const char *home, struct buf *out,

@@ -4,12 +4,15 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
+import { createRequire } from 'node:module';
 import path from 'node:path';
 import { before, describe, test } from 'node:test';
-import { node, root, sallyport, sanitized, tempDir } from '../lib/index.mjs';
+import { goModule, node, root, sallyport, sanitized, tempDir } from '../lib/index.mjs';
 
+const load = (name) => createRequire(import.meta.url)(`../npm/node_modules/${name}`).default;
 const build = path.dirname(sallyport);
 const version = readFileSync(path.join(root, 'meson.build'), 'utf8').match(/version: '([\d.]+)'/)[1];
+const registered = JSON.parse(readFileSync(path.join(root, 'packaging/registry/server.json'), 'utf8'));
 const arch = process.arch === 'arm64' ? 'aarch64' : 'x86_64';
 // npm runs with the Node it came with: Debian's finds its modules with no other.
 const npm = { ...process.env, npm_config_cache: tempDir('npm'), npm_config_offline: 'true', npm_config_update_notifier: 'false' };
@@ -20,9 +23,22 @@ function run(command, args, more = {}) {
   return done.stdout;
 }
 
-// An ordinary user in an empty folder: the program answers, finds its catalogue beside itself, denies a call and, with its helpers, runs code.
+// One tool, `pay`.
+const server = `import json, sys
+for line in sys.stdin:
+    ask = json.loads(line)
+    if "id" not in ask: continue
+    answer = {"initialize": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "shop", "version": "1"}},
+              "tools/list": {"tools": [{"name": "pay", "inputSchema": {"type": "object"}}]},
+              "tools/call": {"content": [{"type": "text", "text": "paid"}]}}.get(ask["method"])
+    reply = {"result": answer} if answer else {"error": {"code": -32601, "message": "Method not found"}}
+    print(json.dumps({"jsonrpc": "2.0", "id": ask["id"], **reply}), flush=True)
+`;
+const lines = (...messages) => messages.map((one) => `${JSON.stringify({ jsonrpc: '2.0', ...one })}\n`).join('');
+
+// An ordinary user in an empty folder: the program answers, finds its catalogue beside itself, runs code with its helpers, and denies a call in both forms.
 const nobody = process.getuid() === 0 ? { uid: 65534, gid: 65534 } : {};
-function works(program, env = {}) {
+async function works(program, env = {}) {
   const dir = tempDir('empty');
   if (nobody.uid) chownSync(dir, nobody.uid, nobody.gid);
   const as = { cwd: dir, env: { ...process.env, ...env, HOME: dir, SALLYPORT_HOME: path.join(dir, 'home') }, ...nobody };
@@ -35,6 +51,31 @@ function works(program, env = {}) {
   const denied = spawnSync(program, ['explain', '-c', policy, '--tool', 'x'], { encoding: 'utf8', ...as });
   assert.equal(denied.status, 1, denied.stderr);
   assert.match(run(program, ['code', 'run', '-'], { ...as, input: 'print(6 * 7)\n' }), /42/);
+  const { checks } = JSON.parse(spawnSync(program, ['doctor', '--no-start', '--json'], { encoding: 'utf8', ...as }).stdout);
+  assert.deepEqual(checks.filter(({ check }) => check === 'python' || check === 'state').map(({ status }) => status), ['ok', 'ok']);
+
+  const shop = path.join(path.dirname(policy), 'shop.py'), settings = path.join(path.dirname(policy), 'sallyport.yaml');
+  writeFileSync(shop, server);
+  const input = lines({ id: 0, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'me', version: '1' } } }, { method: 'notifications/initialized' },
+    { id: 1, method: 'tools/call', params: { name: 'pay', arguments: {} } });
+  assert.match(run(program, ['-c', policy, '--', 'python3', shop], { ...as, input }), /POLICY DENIED/);
+
+  writeFileSync(settings, JSON.stringify({ version: '1', listen: '127.0.0.1:0', policy: 'policy.yaml', servers: { shop: { command: 'python3', args: [shop] } } }));
+  const token = run(program, ['grants', 'create', 'agent'], as).trim();
+  const gate = spawn(program, ['serve', '--config', settings], { ...as, stdio: ['ignore', 'ignore', 'pipe'] });
+  try {
+    let said = '';
+    const url = await new Promise((done, fail) => {
+      gate.stderr.setEncoding('utf8').on('data', (text) => { const found = /listening on (http:\S+)/.exec(said += text); if (found) done(found[1]); });
+      gate.on('exit', (code) => fail(new Error(`serve ended with ${code}: ${said}`)));
+    });
+    const answer = await fetch(`${url}/call`, { method: 'POST', headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }, body: JSON.stringify({ server: 'shop', tool: 'pay', args: {} }) });
+    assert.match(await answer.text(), /POLICY DENIED/);
+  } finally {
+    gate.removeAllListeners('exit');
+    gate.kill();
+    if (gate.exitCode === null) await once(gate, 'exit');
+  }
 }
 // Packages are for every user to read; the folders of tests are not.
 function open(...dirs) { for (const dir of dirs) chmodSync(dir, 0o755); }
@@ -56,7 +97,8 @@ describe('packages', { skip: sanitized && 'SKIPPED LOUDLY: packages are made of 
     run('npm', ['install', '--no-audit', '--no-fund', ...readdirSync(out).filter((name) => name.endsWith('.tgz')).map((name) => path.join(out, name))], { cwd: dir, env: npm });
     const program = path.join(dir, 'node_modules/.bin/sallyport');
     open(dir);
-    works(program, { npm_config_offline: 'true' });
+    await works(program, { npm_config_offline: 'true' });
+    assert.equal(JSON.parse(readFileSync(path.join(dir, 'node_modules/sallyport/package.json'), 'utf8')).mcpName, registered.name, 'the registry of MCP servers asks for it');
     assert.equal(spawnSync(program, ['--no-such-flag'], { env: npm }).status, 2);
     const gate = spawn(program, ['code'], { env: { ...npm, SALLYPORT_HOME: path.join(tempDir(), 'home') }, stdio: ['pipe', 'pipe', 'ignore'] });
     gate.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'me', version: '1' } } })}\n`);
@@ -66,16 +108,19 @@ describe('packages', { skip: sanitized && 'SKIPPED LOUDLY: packages are made of 
     await once(gate, 'exit');
   });
 
-  test('PyPI: a wheel with the program inside', () => {
+  test('PyPI: a wheel with the program inside', async () => {
     run('packaging/wheel', [out, stage]);
     const venv = tempDir('venv');
     run('python3', ['-m', 'venv', venv]);
     run(path.join(venv, 'bin/pip'), ['install', '-q', '--no-index', '--disable-pip-version-check', path.join(out, readdirSync(out).find((name) => name.endsWith('.whl')))]);
     open(venv);
-    works(path.join(venv, 'bin/sallyport'));
+    await works(path.join(venv, 'bin/sallyport'));
+    const about = run(path.join(venv, 'bin/python'), ['-c', 'from importlib.metadata import metadata; print(metadata("sallyport").get_payload())']);
+    assert.match(about, new RegExp(`mcp-name: ${registered.name} `), 'the registry of MCP servers asks for it');
+    assert.doesNotMatch(about, /\]\((?!http)/, 'links lead to the repository');
   });
 
-  test('Debian: the package is clean, and runs where it is unpacked', () => {
+  test('Debian: the package is clean, and runs where it is unpacked', async () => {
     const copy = path.join(out, 'deb');
     mkdirSync(copy);
     run('packaging/deb', [build, copy]);
@@ -84,7 +129,7 @@ describe('packages', { skip: sanitized && 'SKIPPED LOUDLY: packages are made of 
     assert.equal(said.status, 0, `${said.error ?? ''}${said.stdout}`);
     run('dpkg-deb', ['-x', file, path.join(copy, 'root')]);
     open(out, copy);
-    works(path.join(copy, 'root/usr/bin/sallyport'));
+    await works(path.join(copy, 'root/usr/bin/sallyport'));
     for (const name of ['share/sallyport/catalogue.bin', 'share/man/man1/sallyport.1.gz', 'share/bash-completion/completions/sallyport', 'share/zsh/vendor-completions/_sallyport', 'share/doc/sallyport/changelog.gz',
       'share/sallyport/policies/filesystem.yaml', 'share/sallyport/schemas/policy.schema.json', 'lib/systemd/system/sallyport.service', 'lib/systemd/user/sallyport.service']) {
       assert.ok(existsSync(path.join(copy, 'root/usr', name)), name);
@@ -93,7 +138,7 @@ describe('packages', { skip: sanitized && 'SKIPPED LOUDLY: packages are made of 
     for (const need of ['libseccomp2', 'libssl3', 'libuv1']) assert.match(fields, new RegExp(need));
   });
 
-  test('MCP bundle: packed by @anthropic-ai/mcpb, and its program works', (t) => {
+  test('MCP bundle: packed by @anthropic-ai/mcpb, and its program works', async (t) => {
     const online = { ...process.env, npm_config_update_notifier: 'false' };
     const there = spawnSync('npx', ['-y', '@anthropic-ai/mcpb@2', '--version'], { cwd: tempDir(), encoding: 'utf8', timeout: 60_000, env: online });
     if (there.status !== 0) return t.skip('SKIPPED LOUDLY: @anthropic-ai/mcpb cannot be had from npm here');
@@ -102,7 +147,7 @@ describe('packages', { skip: sanitized && 'SKIPPED LOUDLY: packages are made of 
     run('python3', ['-c', 'import sys, zipfile, os\nz = zipfile.ZipFile(sys.argv[1])\nfor i in z.infolist():\n  p = z.extract(i, sys.argv[2])\n  os.chmod(p, (i.external_attr >> 16) & 0o777 or 0o755)', bundle, dir]);
     const { server } = JSON.parse(readFileSync(path.join(dir, 'manifest.json'), 'utf8'));
     open(dir);
-    works(path.join(dir, server.entry_point));
+    await works(path.join(dir, server.entry_point));
   });
 
   test('the GitHub Action scans a configuration and fails on poison', () => {
@@ -122,12 +167,20 @@ describe('packages', { skip: sanitized && 'SKIPPED LOUDLY: packages are made of 
 
   test('files for registries name this version', () => {
     const read = (name) => JSON.parse(readFileSync(path.join(root, 'packaging', name), 'utf8'));
-    assert.equal(read('registry/server.json').version, version);
-    for (const one of read('registry/server.json').packages) assert.equal(one.version, version);
-    // What the registry's schema asks of these: a name in two parts, at most 100 characters of description.
-    assert.match(read('registry/server.json').name, /^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/);
-    assert.ok(read('registry/server.json').description.length <= 100);
+    assert.equal(registered.version, version);
+    for (const one of registered.packages) assert.equal(one.version, version);
     assert.equal(read('mcpb/manifest.json').version, version);
     assert.equal(read('claude-plugin/.claude-plugin/plugin.json').version, version);
+  });
+
+  test('server.json satisfies the schema of the MCP registry', async (t) => {
+    const registry = await goModule(t, 'github.com/modelcontextprotocol/registry@v1.8.7');
+    if (!registry) return;
+    const schema = JSON.parse(readFileSync(path.join(registry, 'internal/validators/schemas/2025-12-11.json'), 'utf8'));
+    assert.equal(registered.$schema, schema.$id);
+    const Ajv = load('ajv'), ajv = load('ajv-formats')(new Ajv({ strict: false, allErrors: true }));
+    const check = ajv.compile(schema);
+    assert.ok(check(registered), ajv.errorsText(check.errors));
+    assert.ok(!check({ ...registered, description: 'x'.repeat(101) }), 'the check itself finds what is wrong');
   });
 });
