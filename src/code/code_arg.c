@@ -7,9 +7,10 @@
 
 #include <math.h>
 
-/* ---- the check ---- */
+/* ---- check ---- */
 
-/* NULL when the tool is one of another profile's, called from code: its function looks for itself. */
+/* NULL if the tool belongs to another profile and was called from code: its function checks its arguments
+ * itself. */
 static const struct policy_schema *schema_of(struct code_server *s, const struct code_tool *tool) {
     if (tool < s->face->tools || tool >= s->face->tools + s->face->tool_count)
         return NULL;
@@ -24,7 +25,7 @@ static const struct policy_schema *schema_of(struct code_server *s, const struct
     return s->schemas[i];
 }
 
-/* What would be right, for the faults that are made most. */
+/* Describes the expected value, for the most frequent errors. */
 static struct slice describe_expected(struct code_req *r, const struct policy_schema_failure *why) {
     struct slice text = {0};
     cleanup_tape struct tape schema;

@@ -17,7 +17,7 @@
 #include <stdio.h>
 
 #define JOB_MAGIC 0xc0de10b5
-#define PROGRESS_PER_S 50 /* notifications; further ones of the code are only kept */
+#define PROGRESS_PER_S 50 /* notifications; further ones of the code are stored but not sent */
 #define PROGRESS_STEP 1e-6
 
 static const struct sandbox_handlers job_handlers;
@@ -29,7 +29,7 @@ static const char *const state_names[] = {
 
 const char *code_job_state_name(enum code_job_state state) { return state_names[state]; }
 
-/* A client that was told "cancelled" gets no other state, whatever its processes still do. */
+/* A client that got "cancelled" gets no other state, even while processes still run. */
 enum code_job_state code_job_state(const struct code_job *j) {
     if (j->asked_to_end && !code_job_over(j))
         return CODE_JOB_CANCELLED;
@@ -40,9 +40,10 @@ enum code_job_state code_job_state(const struct code_job *j) {
 
 static struct io_loop *job_loop(const struct code_job *j) { return j->owner->server->config.loop; }
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
-/* A UUID (version 4), random but for the end, so that no client can guess another one's job. */
+/* A UUID (version 4), random except for its end, so that no client can guess the id of another client's job.
+ */
 static void name_job(struct code_job *j) {
     const unsigned char *node = j->owner->server->config.node;
     unsigned char b[16];
@@ -78,7 +79,7 @@ static struct code_job *job_new(struct code_req *r, const struct code_run *run) 
     j->calls.journal = journal_open(&r->owner->journals, run_key(run, &j->arena));
     j->created_ms = j->updated_ms = clock_wall_ms();
     j->ttl_ms = CODE_JOB_KEEP_MS;
-    j->progress = j->told = -1;
+    j->progress = j->notified = -1;
     name_job(j);
     buf_init(&j->out, CODE_RESULT_MAX);
     buf_init(&j->err, CODE_RESULT_MAX);
@@ -113,7 +114,7 @@ static void job_free(struct code_job *j) {
     free(j);
 }
 
-/* The sandbox is closed already: nothing of it runs. */
+/* The sandbox is already closed: none of its code runs. */
 void code_jobs_free(struct code_owner *o) {
     LIST_FOR_SAFE (n, next, &o->jobs) {
         job_free(container_of(n, struct code_job, node));
@@ -125,7 +126,7 @@ static void on_kept(struct io_timer *timer) {
     job_free(j);
 }
 
-/* Room for one more: what is over and has been kept longest goes first. */
+/* Makes room for one more: the oldest finished job is deleted first. */
 static bool make_room(struct code_owner *o) {
     LIST_FOR_SAFE (n, next, &o->jobs) {
         struct code_job *j = container_of(n, struct code_job, node);
@@ -182,7 +183,7 @@ void code_job_leave(struct code_req *r, bool cancelled) {
     if (!j || !list_linked(&r->on_job))
         return;
     list_remove(&r->on_job);
-    /* A background run goes on when its client is merely gone. */
+    /* A background run continues if its client only disconnected. */
     bool may_go_on = j->task || ((j->run.background || j->run.detached) && !cancelled);
     if (r->starts_job && !may_go_on)
         code_job_cancel(j);
@@ -203,7 +204,7 @@ void code_jobs_detach(struct code_conn *c) {
 
 /* ---- start ---- */
 
-/* A run that asks for no more than usual gets what the operator allows. */
+/* A run that requests no more than the default gets what the operator allows. */
 static uint32_t within(uint32_t asked, uint32_t usual, uint32_t max) {
     return max && asked == usual && asked > max ? max : asked;
 }
@@ -264,7 +265,7 @@ struct code_job *code_job_new(struct code_req *r, const struct code_run *run, st
     return j;
 }
 
-/* ---- what the sandbox reports ---- */
+/* ---- reports of the sandbox ---- */
 
 static void on_call(struct sandbox_run *run, void *owner, uint32_t id, struct slice server, struct slice tool,
                     struct slice args) {
@@ -280,21 +281,22 @@ static void on_gone(struct sandbox_run *run, void *owner, uint32_t id) {
     toolcall_drop(&j->calls, id);
 }
 
-/* False when there were too many messages in this second. */
-static bool may_tell(struct code_job *j) {
+/* False if there were too many messages in this second. */
+static bool may_notify(struct code_job *j) {
     uint64_t now = clock_mono_ms();
-    if (now - j->told_ms >= 1000) {
-        j->told_ms = now;
-        j->told_count = 0;
+    if (now - j->notified_ms >= 1000) {
+        j->notified_ms = now;
+        j->notified_count = 0;
     }
-    return ++j->told_count <= PROGRESS_PER_S;
+    return ++j->notified_count <= PROGRESS_PER_S;
 }
 
-/* To every client that waits and gave a token. Progress that is notified has to grow, whatever the code says.
- */
-static void tell(struct code_job *j, struct slice message) {
-    double value = j->progress > j->told ? j->progress : (j->told < 0 ? 0 : j->told) + PROGRESS_STEP;
-    j->told = value;
+/* To every waiting client that gave a progress token. The notified progress must increase, whatever the code
+ * reports. */
+static void notify_progress(struct code_job *j, struct slice message) {
+    double value =
+        j->progress > j->notified ? j->progress : (j->notified < 0 ? 0 : j->notified) + PROGRESS_STEP;
+    j->notified = value;
     LIST_FOR (n, &j->waiters) {
         struct code_req *r = container_of(n, struct code_req, on_job);
         if (!r->token.len)
@@ -322,7 +324,7 @@ static void tell(struct code_job *j, struct slice message) {
     }
 }
 
-/* Progress has only what goes to stdout. */
+/* Progress contains only stdout. */
 static bool wants_lines(const struct code_job *j, enum sandbox_stream stream) {
     LIST_FOR (n, &j->waiters) {
         const struct code_req *r = container_of(n, struct code_req, on_job);
@@ -333,10 +335,10 @@ static bool wants_lines(const struct code_job *j, enum sandbox_stream stream) {
 }
 
 static bool tell_lines(struct code_job *j, enum sandbox_stream stream, struct slice lines) {
-    if (!may_tell(j))
+    if (!may_notify(j))
         return false;
     if (stream == SANDBOX_STDOUT)
-        tell(j, lines);
+        notify_progress(j, lines);
     LIST_FOR (n, &j->waiters) {
         const struct code_req *r = container_of(n, struct code_req, on_job);
         if (code_log_wanted(r, stream))
@@ -345,9 +347,9 @@ static bool tell_lines(struct code_job *j, enum sandbox_stream stream, struct sl
     return true;
 }
 
-/* Sends what was printed since the last time, in whole lines: the filters could miss a value in half of one.
- * The rest is sent with the next line, or is in the answer. */
-static void tell_output(struct code_job *j, enum sandbox_stream stream) {
+/* Sends new output, in complete lines: the filters could miss a value in half a line. The rest is sent with
+ * the next line, or is in the response. */
+static void notify_output(struct code_job *j, enum sandbox_stream stream) {
     const struct buf *all = stream == SANDBOX_STDOUT ? &j->out : &j->err;
     size_t *streamed = &j->streamed[stream];
     for (size_t at = SIZE_MAX; at != *streamed;) {
@@ -359,7 +361,7 @@ static void tell_output(struct code_job *j, enum sandbox_stream stream) {
         if (last && tell_lines(j, stream, slice_of(fresh.ptr, (size_t)(last - fresh.ptr))))
             *streamed += (size_t)(last - fresh.ptr) + 1;
         else if (end && !last)
-            *streamed += (size_t)(end - fresh.ptr) + 1; /* a line that is too long is only in the answer */
+            *streamed += (size_t)(end - fresh.ptr) + 1; /* a line that is too long is only in the response */
     }
 }
 
@@ -374,8 +376,8 @@ static void on_progress(struct sandbox_run *run, void *owner, double fraction, s
         j->message = slice_of(j->message_text, text.len);
     }
     j->updated_ms = clock_wall_ms();
-    if (may_tell(j))
-        tell(j, j->message);
+    if (may_notify(j))
+        notify_progress(j, j->message);
 }
 
 static void on_output(struct sandbox_run *run, void *owner, enum sandbox_stream stream, struct slice bytes) {
@@ -384,7 +386,7 @@ static void on_output(struct sandbox_run *run, void *owner, enum sandbox_stream 
     struct buf *to = stream == SANDBOX_STDOUT ? &j->out : &j->err;
     buf_put_slice(to, slice_upto(bytes, to->max - to->len));
     if (!j->run.exact && wants_lines(j, stream))
-        tell_output(j, stream);
+        notify_output(j, stream);
 }
 
 static enum code_job_state state_after(const struct code_job *j, const struct sandbox_outcome *o) {
@@ -412,10 +414,10 @@ static void on_done(struct sandbox_run *run, void *owner, const struct sandbox_o
     j->resumable = unfinished;
     j->tool_calls = o->tool_calls;
     j->wall_us = o->wall_us;
-    struct sandbox_outcome told = *o;
+    struct sandbox_outcome explained = *o;
     if (o->exit == SANDBOX_ERROR)
-        told.error = package_explain(j->owner->server, j->run.language, o->error, &j->arena);
-    j->run.format(j, &told, &j->answer);
+        explained.error = package_explain(j->owner->server, j->run.language, o->error, &j->arena);
+    j->run.format(j, &explained, &j->answer);
     j->state = state_after(j, o);
     j->calls.sandbox = NULL;
     j->updated_ms = clock_wall_ms();
@@ -447,13 +449,13 @@ static void put_output(struct emit *e, const char *key, const struct buf *text) 
     emit_str(e, slice_from(all, all.len > CODE_JOB_SHOWN_MAX ? all.len - CODE_JOB_SHOWN_MAX : 0));
 }
 
-/* What it answered: pictures and pages are nowhere else. */
+/* Its content: images and pages are stored nowhere else. */
 static void put_content(struct emit *e, const struct code_answer *answer) {
     if (!answer->content.len || answer->content.full)
         return;
     emit_key(e, "content");
     emit_array(e);
-    emit_raw(e, buf_slice(&answer->content)); /* elements, with commas between them */
+    emit_raw(e, buf_slice(&answer->content)); /* elements, separated by commas */
     emit_array_end(e);
 }
 

@@ -1,4 +1,4 @@
-/* What code prints as log messages, for clients that asked for a level: legacy ones by logging/setLevel, for
+/* Output of code as log messages, for clients that requested a level: legacy ones by logging/setLevel, for
  * all requests of their conn; modern ones in the request itself. */
 #pragma once
 

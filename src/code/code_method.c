@@ -166,7 +166,7 @@ static void method_prompts_list(struct code_req *r) {
     code_reply_cached(r, buf_slice(&out));
 }
 
-/* Nothing here changes behind a client's back: the subscription stands and stays silent. */
+/* No list of this server changes without a request, so the subscription stays open and sends nothing. */
 static void method_listen(struct code_req *r) {
     struct slice note =
         arena_printf(&r->arena,
@@ -182,7 +182,7 @@ enum era { ERA_BOTH, ERA_LEGACY, ERA_MODERN };
 static const struct {
     struct slice method;
     enum era era;
-    bool waits; /* until it is known what the sandbox can do */
+    bool waits; /* until the capabilities of the sandbox are known */
     void (*run)(struct code_req *r);
 } code_methods[] = {
     {SLICE("initialize"), ERA_LEGACY, false, method_initialize},
@@ -207,7 +207,7 @@ static const struct {
     {SLICE("subscriptions/listen"), ERA_MODERN, false, method_listen},
 };
 
-/* Requests of the modern era say what they need to be understood. False: answered with an error. */
+/* Checks the required _meta members of a modern request. False: answered with an error. */
 static bool check_modern(struct code_req *r) {
     const struct tape *t = &r->tape;
     uint32_t meta = tape_get_str(t, r->rpc.params, "_meta");

@@ -14,8 +14,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-/* Names that make good directory names are used as they are; all others, and those that could be mistaken
- * for a hash, are hashed. */
+/* Names that are valid directory names are used unchanged; all others, and names that look like a hash, are
+ * hashed. */
 static bool plain_name(struct slice id) {
     if (!id.len || id.len > 48 || slice_is(id, "shared") || slice_is(id, "packages") ||
         slice_starts(id, SLICE("h-")))

@@ -1,8 +1,8 @@
-/* Principals and the directories that are theirs: HOME/code/NAME/{workspace,skills}. */
+/* Principals and their directories: HOME/code/NAME/{workspace,skills}. */
 #pragma once
 
 #include "code/model.h"
 
-/* Made at its first use. NULL: see err. */
+/* Creates the owner on first use. NULL: see err. */
 struct code_owner *code_owner_get(struct code_server *s, struct slice principal, struct err *err);
 void code_owner_free(struct code_owner *o);

@@ -2,7 +2,7 @@
 
 #include "code/code_req.h"
 
-#define TTL_MS 5000 /* how long a list may be taken from memory: files and skills come and go */
+#define TTL_MS 5000 /* how long clients may cache a list: files and skills change */
 
 static void begin(struct code_req *r, struct buf *out, const char *result_type) {
     const struct code_server *s = r->conn->server;
@@ -42,7 +42,7 @@ void code_reply(struct code_req *r, struct slice members) {
     finish(r, &out);
 }
 
-/* Lists and their like: private to one principal. */
+/* Lists: private to one principal. */
 void code_reply_cached(struct code_req *r, struct slice members) {
     struct buf out;
     begin(r, &out, "complete");

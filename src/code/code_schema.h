@@ -3,6 +3,6 @@
 
 #include "code/model.h"
 
-/* With `packages`, a tool that runs code takes that argument, in every profile. */
+/* With `packages`, a tool that runs code has that argument, in every profile. */
 struct buf;
 void code_schema_put(const struct code_tool *tool, bool packages, struct buf *out);

@@ -1,4 +1,4 @@
-/* The life of the server and of its connections, and the way of a message from a connection to its method. */
+/* The life cycle of the server and of its connections, and the dispatch of messages. */
 #include "base/check.h"
 #include "base/mem.h"
 #include "code/code_job.h"
@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
 static void on_ready(void *owner) {
     struct code_server *s = owner;
@@ -58,7 +58,7 @@ static int open_root(struct code_server *s, struct err *err) {
     s->root_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (s->root_fd < 0)
         return err_set(err, "open `%s`: %s", path, strerror(errno));
-    /* Made by the operator, when there is something to share. */
+    /* Created by the operator if there are shared skills. */
     s->shared_skills_fd =
         openat(s->root_fd, "shared/skills", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     return 0;
@@ -85,13 +85,14 @@ int code_server_open(const struct code_config *config, struct code_server **ret_
     return 0;
 }
 
-/* At the first conn: a gate whose clients never run code starts no helper for it. */
+/* At the first conn: a gate whose clients never run code starts no helper. */
 static void sandbox_start_once(struct code_server *s) {
     if (s->sandbox || s->ready)
         return;
     struct sandbox_prelude preludes[CODE_PRELUDES];
     code_preludes(preludes);
     struct sandbox_config sandbox = {
+        .uids = s->config.uids,
         .min_tier = s->config.min_tier,
         .ceiling = s->config.ceiling,
         .share_ceiling = s->config.grant_ceiling,
@@ -199,7 +200,7 @@ void code_conn_receive(struct code_conn *c, struct slice bytes, bool inner, uint
     CHECK_MAGIC(c, CODE_CONN_MAGIC);
     struct code_req *r = code_req_new(c, bytes);
     const char *why;
-    /* The gate has read it before and only hands on what is well-formed. */
+    /* The gate has already parsed it and forwards only well-formed messages. */
     if (tape_parse(&r->tape, text_slice(r->bytes), NULL) != TAPE_OK ||
         rpc_read(&r->tape, &r->rpc, &why) != 0) {
         code_req_free(r);

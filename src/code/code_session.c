@@ -49,7 +49,7 @@ void code_sessions_free(struct code_owner *o) {
     }
 }
 
-/* The sandbox ends idle sessions; their names go with them. */
+/* The sandbox ends idle sessions; their names are removed too. */
 static void forget_ended(struct code_owner *o) {
     LIST_FOR_SAFE (n, next, &o->sessions) {
         struct code_session *s = container_of(n, struct code_session, node);

@@ -1,5 +1,5 @@
-/* Sessions: variables that stay from run to run. The sandbox parks their processes; here is whose they are.
- */
+/* Sessions: variables that persist between runs. The sandbox parks their processes; this file maps them to
+ * principals. */
 #pragma once
 
 #include "code/model.h"
@@ -8,7 +8,7 @@ struct code_session {
     struct list node;
     struct text name;
     uint64_t runs;
-    uint64_t variables; /* as its last run said; only where the profile asks for it */
+    uint64_t variables; /* as reported by its last run; only if the profile requests it */
     struct list history;
     uint32_t history_count;
 };
@@ -20,13 +20,13 @@ struct code_history { /* one run, oldest first */
 
 /* [A-Za-z0-9._:-]{1,64} */
 bool code_session_name_ok(struct slice name);
-/* The name under which the sandbox knows it; empty for an empty one. */
+/* Its name in the sandbox; empty for an empty one. */
 struct slice code_session_key(const struct code_owner *o, struct slice name, struct arena *a);
-/* Is there room for another one? A session that is there has its place already. */
+/* May a run use this session? An existing session always has its place. */
 bool code_session_allowed(struct code_owner *o, struct slice name);
 void code_session_note(struct code_owner *o, struct slice name, struct slice code);
 struct code_session *code_session_find(struct code_owner *o, struct slice name);
-/* False when there was none. */
+/* False if there was none. */
 bool code_session_clear(struct code_owner *o, struct slice name);
 /* [{"session_id","language","runs","idle_ms","busy"},...] */
 void code_session_write(const struct code_owner *o, struct emit *e);

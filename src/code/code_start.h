@@ -1,4 +1,4 @@
-/* Starts a run for a call and answers that call: with the outcome, with the id of a job that goes on in the
+/* Starts a run for a call and answers that call: with the result, with the id of a job that continues in the
  * background, or with a task. */
 #pragma once
 

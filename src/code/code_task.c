@@ -11,8 +11,8 @@
     "{\"code\":-32021,\"message\":\"The request does not declare the tasks extension\",\"data\":"            \
     "{\"requiredCapabilities\":{\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}}}"
 
-/* The eras differ: a run whose code failed is a failed task in the older one, a completed one with an error
- * result in the newer. */
+/* The eras differ: a run whose code failed is a failed task for legacy clients, and a completed one with an
+ * error result for modern clients. */
 static const char *task_status(const struct code_job *j, bool modern) {
     if (code_job_state(j) == CODE_JOB_CANCELLED)
         return "cancelled";
@@ -67,7 +67,7 @@ void code_task_reply(struct code_req *r, struct code_job *j) {
         code_reply(r, members);
 }
 
-/* NULL: answered. Of another principal's task nothing is known here. */
+/* NULL: answered. Tasks of another principal are not found. */
 static struct code_job *find_task(struct code_req *r) {
     if (r->modern && !r->takes_tasks) {
         code_reply_error_as(r, slice_str(UNDECLARED));
@@ -123,7 +123,7 @@ void code_task_cancel(struct code_req *r) {
         reply_state(r, j, false);
 }
 
-/* No run asks its client for anything, so there is nothing to hand on. */
+/* No run requests input from its client, so there is nothing to forward. */
 void code_task_update(struct code_req *r) {
     if (find_task(r))
         code_reply(r, (struct slice){0});

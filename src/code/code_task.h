@@ -3,7 +3,7 @@
 
 #include "code/code_job.h"
 
-/* A task stands for the answer of this call. */
+/* Answers this call with a task. */
 void code_task_reply(struct code_req *r, struct code_job *j);
 void code_task_get(struct code_req *r);
 void code_task_cancel(struct code_req *r);

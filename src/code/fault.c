@@ -15,7 +15,7 @@
 struct fault {
     const char *kind;
     struct slice message;
-    uint32_t details; /* an object whose members go along, or 0 */
+    uint32_t details; /* an object whose members are copied, or 0 */
     int64_t code;     /* of a JSON-RPC error, or 0 */
 };
 
@@ -23,7 +23,7 @@ static bool is_text(const struct tape *t, uint32_t node) { return node && tape_i
 
 static bool is_unknown(struct slice message) { return slice_starts(message, SLICE("Unknown tool")); }
 
-/* A result that is an error: a refusal of the gate's, or the tool's own. */
+/* A result that is an error: a denial of the gate, or an error of the tool. */
 static void read_result(const struct tape *t, struct slice answer, struct arena *a, struct fault *f) {
     uint32_t denial = tape_path(t, 0, "_meta", DENIAL, NULL);
     bool denied = denial && tape_is(t, denial, TAPE_OBJECT);

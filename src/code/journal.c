@@ -7,10 +7,10 @@
 
 struct journal_entry { /* one call */
     struct list node;
-    struct slice key; /* hash of server, tool and arguments; behind it in the same memory */
-    char *answer;     /* NULL: none has come, or it was too large */
+    struct slice key; /* hash of server, tool and arguments; stored after the entry */
+    char *answer;     /* NULL: none received, or it was too large */
     size_t answer_len;
-    bool used; /* of those from before: its answer has been given */
+    bool used; /* of an earlier run: its response has been reused */
 };
 
 struct journal {

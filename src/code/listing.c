@@ -4,7 +4,7 @@
 #include "code/code_tool.h"
 #include "code/package.h"
 
-/* ---- life ---- */
+/* ---- life cycle ---- */
 
 void listing_free(struct listing *l) {
     if (!l)
@@ -15,7 +15,7 @@ void listing_free(struct listing *l) {
     free(l);
 }
 
-/* The one that was used least recently makes room. */
+/* Evicts the least recently used one if the cache is full. */
 static struct listing *listing_new(struct code_owner *o) {
     struct code_server *s = o->server;
     listing_free(o->listing);
@@ -38,7 +38,7 @@ struct registry *listing_known(const struct code_owner *owner) {
 
 /* ---- filling ---- */
 
-/* The built-in tools have categories; those of other servers are grouped by server. */
+/* Built-in tools have categories; those of other servers are grouped by server. */
 static const char *category_of(void *ctx, struct slice server, struct slice name) {
     const struct code_server *s = ctx;
     for (size_t i = 0; slice_is(server, s->config.name) && i < s->face->tool_count; i++)
@@ -47,7 +47,7 @@ static const char *category_of(void *ctx, struct slice server, struct slice name
     return NULL;
 }
 
-/* For a conn whose owner cannot list tools: this server's own. */
+/* For a conn whose owner cannot list tools: only this server's own. */
 static void fill_own(struct listing *l) {
     const struct code_server *s = l->owner->server;
     for (size_t i = 0; i < s->face->tool_count; i++) {
@@ -66,7 +66,7 @@ static void fill_own(struct listing *l) {
     }
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static uint64_t stamp_of(const struct code_conn *conn) {
     return conn->ops->tools_stamp ? conn->ops->tools_stamp(conn->owner) : 0;
@@ -103,11 +103,11 @@ static void on_list(struct code_inner *inner, bool ok, struct slice text) {
     else if (ok && tape_parse(&t, text, NULL) == TAPE_OK && tape_is(&t, 0, TAPE_OBJECT))
         registry_fill(l->registry, &t, category_of, o->server);
     else
-        l->stamp = ~l->stamp; /* the next one tries again */
+        l->stamp = ~l->stamp; /* the next request tries again */
     answer_all(o);
 }
 
-/* The first who waits asks for all; when it leaves, the next one does. */
+/* The first waiting request fetches for all; if it leaves, the next one does. */
 static void fetch(struct listing_wait *w) {
     struct code_conn *conn = w->conn;
     w->inner.done = on_list;

@@ -1,14 +1,14 @@
-/* The list of tools that one principal may call: asked of the conn's owner, indexed, and kept until something
- * changes. */
+/* The list of tools that one principal may call: requested from the conn's owner, indexed, and cached until
+ * it changes. */
 #pragma once
 
 #include "code/model.h"
 
-/* done() comes once, perhaps before this returns; its registry is valid during that call only. */
+/* done() is called once, possibly before this returns; its registry is valid only during that call. */
 void listing_ask(struct listing_wait *w, struct code_conn *conn, struct code_owner *owner,
                  void (*done)(struct listing_wait *w, struct registry *registry));
-/* No longer interested; fine when it has been answered, or never asked. */
+/* Stops waiting; allowed if it has been answered or was never requested. */
 void listing_leave(struct listing_wait *w);
-/* What is known without asking, or NULL. It may be old. */
+/* The cached list, or NULL. It may be stale. */
 struct registry *listing_known(const struct code_owner *owner);
 void listing_free(struct listing *l); /* NULL is fine */

@@ -1,5 +1,5 @@
-/* The structs of the built-in server: the server, its principals, connections and requests, and the tables
- * that a profile hands it. Other rooms but `profiles` see code.h. */
+/* The structs of the built-in server: the server, its principals, connections and requests, and the tables of
+ * a profile. Only `profiles` includes this; other rooms include code.h. */
 #pragma once
 
 #include "base/arena.h"
@@ -27,21 +27,21 @@ struct policy_schema;
 struct code_server {
     struct code_config config;
     struct sandbox *sandbox;
-    char sandbox_fault[ERR_TEXT_MAX]; /* why there is none */
-    bool ready;                       /* what the sandbox can do is known */
+    char sandbox_fault[ERR_TEXT_MAX]; /* why there is no sandbox */
+    bool ready;                       /* the capabilities of the sandbox are known */
     int root_fd;                      /* HOME/code */
-    int shared_skills_fd; /* skills for all principals, kept by the operator; -1 when there are none */
+    int shared_skills_fd; /* skills for all principals, maintained by the operator; -1 if there are none */
     const struct code_face *face;           /* the profile's */
     struct policy_schema **schemas;         /* of face->tools, compiled at first use */
     struct map owners;                      /* by principal */
     char packages_dir[CODE_OWNER_PATH_MAX]; /* see package.h */
     const struct code_tool *package_tool;   /* install_package, for faces without one */
-    struct package_work *package_work;      /* being installed, or NULL */
+    struct package_work *package_work;      /* the running installation, or NULL */
     struct list conns;
-    struct list parked;   /* requests that need to know what the sandbox can do */
-    struct list listings; /* the one that was used last at the end */
+    struct list parked;   /* requests that wait for the capabilities of the sandbox */
+    struct list listings; /* the most recently used one last */
     struct pii_engine *pii;
-    struct egress *egress; /* the way out; NULL: there is none */
+    struct egress *egress; /* outgoing connections; NULL: none */
 };
 
 /* The tools that one principal may call: see listing.h. */
@@ -50,7 +50,7 @@ struct listing {
     struct list node; /* in server->listings */
     struct registry *registry;
     uint64_t stamp;
-    uint64_t made_ms; /* on the loop's clock */
+    uint64_t made_ms; /* by the loop's clock */
 };
 
 struct listing_wait {
@@ -61,7 +61,7 @@ struct listing_wait {
     void (*done)(struct listing_wait *w, struct registry *registry);
 };
 
-/* One principal: everything here is useless to others. */
+/* One principal. Its data is private. */
 struct code_owner {
     struct code_server *server;
     struct text id;
@@ -75,12 +75,12 @@ struct code_owner {
     struct list sessions;
     struct list asks; /* connections of its code that wait for a verdict */
     uint32_t session_count;
-    struct listing *listing;   /* the tools that it may call; NULL before they are asked for */
+    struct listing *listing;   /* the tools that it may call; NULL before the first request */
     struct list listing_waits; /* calls that wait for them */
-    uint64_t listing_stamp;    /* of the list that is being asked for */
-    struct map shapes;         /* what tools were seen to answer: JSON Schemas by server and tool */
+    uint64_t listing_stamp;    /* of the list that is being fetched */
+    struct map shapes;         /* observed results of tools: JSON Schemas by server and tool */
     struct arena shape_arena;
-    struct list journals;        /* of runs that could not go on */
+    struct list journals;        /* of unfinished runs */
     struct filter_memory *vault; /* of sanitize_pii */
     struct filter_scope *scope;
     uint64_t runs, failures; /* since the start */
@@ -94,14 +94,14 @@ struct code_conn {
     struct text principal;
     struct list node;
     struct list reqs;
-    struct list jobs; /* whose tool calls are made over it */
+    struct list jobs; /* jobs whose tool calls use it */
     uint32_t req_count;
     char version[16];  /* negotiated by initialize; empty before */
-    uint32_t listens;  /* subscriptions/listen under way */
+    uint32_t listens;  /* active subscriptions/listen */
     uint32_t log_rank; /* of a legacy client, see code_log.h */
 };
 
-/* A request under way. */
+/* A pending request. */
 struct code_req {
     uint32_t magic;
     struct code_conn *conn;
@@ -116,18 +116,18 @@ struct code_req {
     struct slice id;    /* raw */
     uint64_t about;     /* the id as a number */
     uint64_t record;    /* in the audit log */
-    struct slice token; /* raw progress token, empty for none */
+    struct slice token; /* raw progress token; empty: none */
     uint32_t log_rank;  /* of a modern client, see code_log.h */
     bool modern;
     bool inner;
-    bool takes_tasks; /* the client can take a task for an answer */
-    bool wants_task;  /* and asked for one (2025-11-25) */
+    bool takes_tasks; /* the client accepts a task as a response */
+    bool wants_task;  /* and requested one (2025-11-25) */
     const struct code_tool *tool;
     uint32_t args;                      /* node of the arguments, or 0 */
-    struct code_job *job;               /* that it waits for */
+    struct code_job *job;               /* the job that it waits for */
     struct list on_job;                 /* in job->waiters */
-    bool starts_job;                    /* and which it has started: leaving it ends the job */
-    void (*resume)(struct code_req *r); /* the job is over, or has taken too long */
+    bool starts_job;                    /* it started that job: leaving it ends the job */
+    void (*resume)(struct code_req *r); /* the job has ended, or has taken too long */
     struct io_timer timer;
     struct code_inner inner_call;
     struct listing_wait tools; /* the list that it waits for */
@@ -136,9 +136,9 @@ struct code_req {
 #define CODE_CONN_MAGIC 0xc0dec044
 #define CODE_REQ_MAGIC 0xc0de4e90
 
-/* What a tool answers: members of a CallToolResult in the making. */
+/* The result of a tool: members of a CallToolResult. */
 struct code_answer {
-    struct buf content;    /* elements of the array, each behind a comma but the first */
+    struct buf content;    /* elements of the array, separated by commas */
     struct buf structured; /* an object, or empty */
     bool is_error;
 };
@@ -154,15 +154,15 @@ struct code_tool {
     const char *hints;    /* annotations, a JSON object */
     const char *category; /* for list_tool_categories */
     void (*run)(struct code_req *r);
-    bool packages; /* takes the argument `packages`: see package.h */
+    bool packages; /* has the argument `packages`: see package.h */
     bool executes; /* runs code: may become a task, and is not called from code */
-    bool hidden;   /* called from code or by its old name only */
-    bool leads;    /* stands in a list that shows only how to find and call others */
+    bool hidden;   /* only called from code or by its old name */
+    bool leads;    /* is part of a list that shows only how to find and call others */
 };
 
 struct code_prompt {
     const char *name, *description, *arguments; /* arguments: JSON array */
-    const char *text;                           /* ${name} stands for an argument */
+    const char *text;                           /* ${name} is replaced by an argument */
 };
 
 /* A profile. */
@@ -174,15 +174,15 @@ struct code_face {
     size_t tool_count;
     const struct code_prompt *prompts;
     size_t prompt_count;
-    uint32_t languages; /* a bit for each that its tools run; 0: any will do */
+    uint32_t languages; /* a bit for each language that its tools run; 0: any */
     bool structured;    /* results also as structuredContent, with outputSchema; failures as isError */
     bool files;         /* workspace files and skills as resources */
-    bool exact;         /* results have the fields of the model and no others */
-    /* Resources of its own; NULL when there are none. */
+    bool exact;         /* results have exactly the fields of the model */
+    /* Its own resources; NULL if there are none. */
     void (*list_resources)(struct code_req *r, struct emit *e);
     void (*list_templates)(struct code_req *r, struct emit *e);
     bool (*read_resource)(struct code_req *r, struct slice uri); /* false: not one of them */
-    /* Tools beyond the table; NULL when there are none. */
+    /* Tools beyond the table; NULL if there are none. */
     void (*list_more)(struct code_req *r, struct emit *e);
     bool (*call_more)(struct code_req *r, struct slice name); /* false: not one of them */
 };

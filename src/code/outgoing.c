@@ -72,7 +72,7 @@ static struct slice arguments(const struct egress_ask *ask, struct arena *a) {
     return arena_dup(a, buf_slice(&out));
 }
 
-/* Also what the list does not allow is called, so that it is on record. */
+/* Destinations that are not on the list are also called, so that they are recorded. */
 static void on_judge(void *owner, struct egress_ask *ask) {
     struct outgoing *o = owner;
     struct code_conn *conn = o->calls->conn;
@@ -120,7 +120,8 @@ void outgoing_fail_all(struct outgoing *o) {
     }
 }
 
-/* Code and clients can call any tool by its name: that is no connection, and must not look like one. */
+/* Code and clients can call any tool by its name: such a call is not a connection and must not look like one.
+ */
 static bool is_waited_for(const struct code_owner *owner, struct slice args) {
     LIST_FOR (n, &owner->asks)
         if (slice_eq(container_of(n, struct waiting, node)->args, args))

@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-/* ---- what there is ---- */
+/* ---- installed packages ---- */
 
 const char *package_dir(struct code_server *s) {
     if (!*s->packages_dir)
         snprintf(s->packages_dir, sizeof(s->packages_dir), "%s/code/packages", s->config.home);
-    /* Every user may read it: a sandbox runs as another one. The home above it is not for every user. */
+    /* Readable for every user, because a sandbox runs as another one. The home above it is not. */
     if (mkdir(s->packages_dir, 0755) != 0 && errno != EEXIST)
         return "";
     return chmod(s->packages_dir, 0755) == 0 ? s->packages_dir : "";
@@ -61,9 +61,9 @@ void package_write_allowed(const struct code_server *s, struct emit *e) {
     }
 }
 
-/* ---- what a principal has installed ---- */
+/* ---- packages of a principal ---- */
 
-/* HOME/code/PRINCIPAL/packages: a spec on each line. Other processes write it too. */
+/* HOME/code/PRINCIPAL/packages: one spec per line. Other processes write it too. */
 static const char *kept_path(const struct code_owner *o, struct arena *a) {
     return arena_printf(a, "%s/code/%s/packages", o->server->config.home, o->dir).ptr;
 }
@@ -87,7 +87,7 @@ static size_t read_kept(const struct code_owner *o, struct arena *a, struct slic
     return count;
 }
 
-/* In place of another version of it. */
+/* Replaces another version of it. */
 int package_keep(const struct code_owner *o, const struct pack_spec *spec, struct arena *a, struct err *err) {
     struct slice specs[PACK_SPECS_MAX];
     const size_t count = read_kept(o, a, specs);
@@ -103,7 +103,7 @@ int package_keep(const struct code_owner *o, const struct pack_spec *spec, struc
     return io_file_replace(kept_path(o, a), buf_slice(&text), 0600, err);
 }
 
-/* ---- for a run ---- */
+/* ---- packages of a run ---- */
 
 int package_choose(const struct code_owner *o, enum sandbox_language language, const struct slice *asked,
                    size_t asked_count, struct arena *a, struct slice *ret_packages, struct err *err) {
@@ -124,7 +124,7 @@ int package_choose(const struct code_owner *o, enum sandbox_language language, c
     return 0;
 }
 
-/* The name between the quotes behind `before`. */
+/* The name between the quotes after `before`. */
 static struct slice quoted_behind(struct slice text, struct slice before) {
     const char *at = text.len ? memmem(text.ptr, text.len, before.ptr, before.len) : NULL;
     struct slice name = {0};
@@ -134,7 +134,15 @@ static struct slice quoted_behind(struct slice text, struct slice before) {
     return slice_cut(&rest, '\'', &name) ? name : (struct slice){0};
 }
 
-/* Of what code wrote, which may be anything: the name is only looked up. */
+/* The interpreter also names the operator's command, which a package that is there or allowed does not need.
+ */
+static struct slice without_command(struct slice error) {
+    const struct slice command = SLICE("; the operator can install it with `");
+    const char *at = memmem(error.ptr, error.len, command.ptr, command.len);
+    return at ? slice_upto(error, (size_t)(at - error.ptr)) : error;
+}
+
+/* The text is output of code and can contain anything: the name is only looked up. */
 struct slice package_explain(struct code_server *s, enum sandbox_language language, struct slice error,
                              struct arena *a) {
     const bool python = !sandbox_is_javascript(language);
@@ -142,7 +150,7 @@ struct slice package_explain(struct code_server *s, enum sandbox_language langua
                                       python ? SLICE("No module named '") : SLICE("Cannot find module '")),
                  name;
     bool installed = false;
-    if (!rest.len && python) /* so pandas says it, for to_excel and its like */
+    if (!rest.len && python) /* the wording of pandas, for instance for to_excel */
         rest = quoted_behind(error, SLICE("Missing optional dependency '"));
     if (!rest.len || rest.len > CODE_PACKAGE_NAME_MAX || !package_offered(s))
         return error;
@@ -156,6 +164,7 @@ struct slice package_explain(struct code_server *s, enum sandbox_language langua
     const struct slice spec = pack_choose_for_module(&q, name, &installed, a);
     if (!spec.len)
         return error;
+    error = without_command(error);
     return installed
                ? arena_printf(a, "%.*s. Ask for its package: packages: [\"%.*s\"]", SLICE_FMT(error),
                               SLICE_FMT(spec))

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 
 #define ENVIRONMENT_MAX 96
-#define TEXT_MAX 4096 /* of what it said */
+#define TEXT_MAX 4096 /* bytes of its output */
 #define AVAILABLE_MAX 1000
 
 extern char **environ;
@@ -20,14 +20,14 @@ extern char **environ;
 /* One at a time. */
 struct package_work {
     struct code_server *server;
-    uint64_t token; /* of the spawner; 0 once it has ended */
+    uint64_t token; /* of the spawner; 0 after it has ended */
     int status;
     struct io_conn *words[2];
     struct io_timer limit;
     char *package; /* as it is installed: pip:NAME==VERSION */
     char text[TEXT_MAX];
     size_t len;
-    size_t told; /* bytes of it that the client knows */
+    size_t notified; /* bytes of the output that were sent to the client */
     uint32_t steps;
 };
 
@@ -48,7 +48,7 @@ const struct code_tool package_install_tool = {
     .run = package_install,
 };
 
-/* ---- the program that installs ---- */
+/* ---- the installing program ---- */
 
 static size_t on_words(struct io_conn *c, void *owner, struct block *block, char *ptr, size_t len) {
     (void)c, (void)block;
@@ -99,7 +99,7 @@ static void on_late(struct io_timer *timer) {
         spawn_signal(w->server->config.spawn, w->token, SIGKILL);
 }
 
-/* What pip and npm need to find the network and their settings, and nothing else of ours. */
+/* The variables that pip and npm need for network and settings, and no others. */
 static void choose_environment(const char *home, const char *ret_envp[ENVIRONMENT_MAX]) {
     static const char *const names[] = {
         "PATH=",       "HOME=",       "LANG=",          "TMPDIR=",      "PIP_",         "npm_config_",
@@ -116,7 +116,7 @@ static void choose_environment(const char *home, const char *ret_envp[ENVIRONMEN
     ret_envp[n] = NULL;
 }
 
-/* This program itself, which may run for minutes and must not hold the gate up. */
+/* Runs this program itself, because it may take minutes and must not block the gate. */
 static int work_start(struct package_work *w, struct err *err) {
     struct code_server *s = w->server;
     const char *envp[ENVIRONMENT_MAX];
@@ -152,7 +152,7 @@ void package_install_stop(struct code_server *s) {
 
 /* ---- the request ---- */
 
-/* In the form of the profile's own tool, where it has one; else of ours. */
+/* In the form of the profile's own tool, if it has one; otherwise of ours. */
 static void reply(struct code_req *r, struct slice name, bool ok, struct slice message) {
     if (r->tool != &package_install_tool) {
         code_reply_text(
@@ -189,11 +189,11 @@ static struct slice asked_name(struct code_req *r) {
     return slice_trim(slice_upto(code_arg_text(r, "package_name", (struct slice){0}), CODE_PACKAGE_NAME_MAX));
 }
 
-/* Each line that the program has said since. */
-static void tell_progress(struct code_req *r, struct package_work *w) {
-    struct slice line, rest = slice_from(slice_of(w->text, w->len), w->told);
+/* Notifies each new line of the output. */
+static void notify_progress(struct code_req *r, struct package_work *w) {
+    struct slice line, rest = slice_from(slice_of(w->text, w->len), w->notified);
     while (slice_cut(&rest, '\n', &line)) {
-        w->told += line.len + 1;
+        w->notified += line.len + 1;
         if (slice_starts(line, SLICE("sallyport: ")))
             line = slice_from(line, strlen("sallyport: "));
         if (!r->token.len || !line.len)
@@ -216,7 +216,7 @@ static void tell_progress(struct code_req *r, struct package_work *w) {
     }
 }
 
-static void on_look(struct io_timer *timer);
+static void on_poll(struct io_timer *timer);
 
 static bool is_over(const struct package_work *w) { return !w->token && !w->words[0] && !w->words[1]; }
 
@@ -230,7 +230,7 @@ static void look(struct code_req *r) {
                                    ? pack_choose_allowed(package_allowed(s), &spec, &r->arena)
                                    : (struct slice){0};
     if (w && slice_is(entry, w->package))
-        tell_progress(r, w);
+        notify_progress(r, w);
     if (w && is_over(w) && slice_is(entry, w->package)) {
         const bool ok = WIFEXITED(w->status) && WEXITSTATUS(w->status) == 0;
         const struct slice words = arena_dup(&r->arena, slice_of(w->text, w->len));
@@ -241,7 +241,7 @@ static void look(struct code_req *r) {
             reply(r, name, false, words);
         return;
     }
-    if (w && is_over(w)) { /* its caller has gone */
+    if (w && is_over(w)) { /* its caller has disconnected */
         work_free(w);
         w = NULL;
     }
@@ -255,12 +255,12 @@ static void look(struct code_req *r) {
             return;
         }
     }
-    io_timer_arm(s->config.loop, &r->timer, CODE_PACKAGE_LOOK_MS, on_look);
+    io_timer_arm(s->config.loop, &r->timer, CODE_PACKAGE_POLL_MS, on_poll);
 }
 
-static void on_look(struct io_timer *timer) { look(container_of(timer, struct code_req, timer)); }
+static void on_poll(struct io_timer *timer) { look(container_of(timer, struct code_req, timer)); }
 
-/* Names that are installed, for one that has guessed wrong. */
+/* Names of installed packages, as a hint. */
 static struct slice available(struct code_server *s, struct arena *a) {
     cleanup_manifest struct pack_manifest m = {0};
     struct err err;

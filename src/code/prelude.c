@@ -1,6 +1,6 @@
 #include "code/prelude.h"
 
-/* Made of the files beside this one by scripts/embed. */
+/* Generated from the files in this directory by scripts/embed. */
 extern const unsigned char prelude_python[], prelude_restricted[], prelude_repl[], prelude_datagen[];
 extern const size_t prelude_python_len, prelude_restricted_len, prelude_repl_len, prelude_datagen_len;
 

@@ -1,5 +1,5 @@
-/* The sources that stand before an agent's Python, by profile. Which of them a run gets: index + 1;
- * JavaScript finds what it needs in its runtime. */
+/* The sources that run before an agent's Python, by profile: index + 1. JavaScript has its functions in the
+ * runtime. */
 #pragma once
 
 #include "runner/sandbox.h"

@@ -50,7 +50,7 @@ static void put_entry(struct emit *e, struct slice uri, struct slice name, struc
     emit_object_end(e);
 }
 
-/* A cursor is the number of entries that were given out before. False: answered. */
+/* A cursor is the number of entries that were returned before. False: answered. */
 static bool page_start(struct code_req *r, uint64_t *ret_from) {
     uint32_t cursor = r->rpc.params ? tape_get_str(&r->tape, r->rpc.params, "cursor") : 0;
     *ret_from = 0;
@@ -70,7 +70,7 @@ static void page_end(struct buf *out, uint64_t from, uint64_t count) {
 
 static bool on_page(uint64_t i, uint64_t from) { return i >= from && i < from + CODE_PAGE; }
 
-/* Those of the principal, then those that are shared and not hidden by one of the same name. */
+/* The skills of the principal, then the shared ones that none of the same name hides. */
 static void all_skills(struct code_req *r, struct skill_list *ret_list) {
     const struct code_server *s = r->conn->server;
     struct skill_list own = {0}, shared = {0};
@@ -163,7 +163,7 @@ static void read_workspace(struct code_req *r, struct slice uri) {
         contents_reply(r, uri, workspace_mime(path), buf_slice(&bytes), tape_utf8_valid(buf_slice(&bytes)));
 }
 
-/* The skill that a URI names, and which of its files. */
+/* The skill that a URI names, and the file in it. */
 static bool find_skill(struct code_req *r, struct slice uri, struct skill *ret_skill,
                        struct slice *ret_file) {
     if (!slice_starts(uri, SLICE(SKILL_SCHEME)))
@@ -333,7 +333,7 @@ void resource_directory(struct code_req *r) {
 
 /* ---- prompts ---- */
 
-/* False when an argument is missing: answered. */
+/* False if an argument is missing: answered. */
 static bool fill_in(struct code_req *r, const char *text, uint32_t args, struct buf *out) {
     const char *at = text, *mark;
     while ((mark = strstr(at, "${"))) {

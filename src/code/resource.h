@@ -1,5 +1,5 @@
-/* Resources: the files of the workspace, skills as Agent Skills have them, and what a profile adds; prompts
- * too, as they are read alike. */
+/* Resources: the files of the workspace, skills in the form of Agent Skills, and those of a profile; also
+ * prompts, because they are read in the same way. */
 #pragma once
 
 #include "code/model.h"

@@ -50,7 +50,7 @@ const struct index_tool *sdk_find(struct registry *c, struct slice server, struc
     return tool;
 }
 
-/* ---- what tools answer ---- */
+/* ---- shapes of results ---- */
 
 static struct slice shape_key(struct slice server, struct slice tool, struct arena *a) {
     return arena_printf(a, "%.*s\n%.*s", SLICE_FMT(server), SLICE_FMT(tool));

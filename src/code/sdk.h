@@ -13,15 +13,14 @@
 
 #define SDK_ROOT "sallyport://servers"
 
-/* False: the URI is none of these. */
+/* False: the URI is not one of these. */
 bool sdk_read(struct code_req *r, struct slice uri);
 void sdk_put_root(struct emit *e);
 void sdk_put_templates(struct emit *e);
 
-/* The value that a tool answered: its shape stands for the output schema that the server does not give. */
+/* Learns from a tool's result: its shape replaces an output schema that the server does not give. */
 void sdk_learn(struct code_owner *o, struct slice server, struct slice tool, struct slice value);
-struct slice sdk_shape(struct code_owner *o, struct slice server, struct slice tool); /* empty: not known */
+struct slice sdk_shape(struct code_owner *o, struct slice server, struct slice tool); /* empty: unknown */
 
-/* The tool that a name means on that server: its own, or the one that its file has. NULL when there is none.
- */
+/* The tool of that name on that server: its own name, or that of its file. NULL if there is none. */
 const struct index_tool *sdk_find(struct registry *c, struct slice server, struct slice name);

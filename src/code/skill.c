@@ -179,7 +179,7 @@ static struct slice old_stem(const struct skill *s, int64_t version, struct aren
     return arena_printf(a, "versions/%.*s.%lld", SLICE_FMT(s->name), (long long)version);
 }
 
-/* What was the latest so far is kept aside; the oldest goes when there are too many. */
+/* Keeps the previous version; the oldest is deleted if there are too many. */
 static bool keep_version(int fd, const struct skill *before, struct arena *a) {
     if (!write_pair(fd, old_stem(before, before->version, a), before, a))
         return false;
@@ -265,7 +265,7 @@ struct slice skill_to_md(const struct skill *s, struct arena *a) {
     return arena_dup(a, buf_slice(&text));
 }
 
-/* Behind the opening fence: the language, then the code up to a line that is the same fence. */
+/* After the opening fence: the language, then the code up to a line that is the same fence. */
 static bool fenced_block(struct slice body, struct slice *ret_language, struct slice *ret_code) {
     struct slice rest = body, line;
     size_t ticks = 0;
@@ -303,7 +303,7 @@ static struct slice language_of(struct slice fence) {
     return (struct slice){0};
 }
 
-/* Lines end as they do here. */
+/* Converts line endings to \n. */
 static struct slice plain_lines(struct slice text, struct arena *a) {
     if (!text.len || !memchr(text.ptr, '\r', text.len))
         return text;
@@ -333,7 +333,7 @@ int skill_from_md(struct slice text, struct arena *a, struct skill *ret_skill, s
     const struct tree *name = tree_get(front, "name"), *description = tree_get(front, "description");
     const struct tree *metadata = tree_get(front, "metadata");
     const struct tree *module =
-        metadata ? tree_get(metadata, "module") : NULL; /* kebab-case has lost capitals */
+        metadata ? tree_get(metadata, "module") : NULL; /* kebab-case loses capital letters */
     if (module && module->type == TREE_STRING)
         name = module;
     if (!name || name->type != TREE_STRING)
@@ -346,7 +346,7 @@ int skill_from_md(struct slice text, struct arena *a, struct skill *ret_skill, s
     s.name = copy;
     struct slice fence = {0};
     s.body = slice_of(end + 5, (size_t)(text.ptr + text.len - (end + 5)));
-    while (slice_starts(s.body, SLICE("\n"))) /* one is written in front of it */
+    while (slice_starts(s.body, SLICE("\n"))) /* one is written before it */
         s.body = slice_from(s.body, 1);
     if (!fenced_block(s.body, &fence, &s.code))
         return err_set(err, "there is no fenced block of code");
@@ -357,7 +357,7 @@ int skill_from_md(struct slice text, struct arena *a, struct skill *ret_skill, s
     return 0;
 }
 
-/* ---- what it calls ---- */
+/* ---- called tools ---- */
 
 static bool in_name(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
@@ -370,7 +370,7 @@ static struct slice take_name(struct slice *rest) {
     return name;
 }
 
-/* "text" or 'text' behind blanks and one separator. */
+/* "text" or 'text' after blanks and one separator. */
 static struct slice take_literal(struct slice *rest) {
     size_t at = 0;
     while (at < rest->len && strchr(" \t\n(,[", rest->ptr[at]))

@@ -1,6 +1,6 @@
-/* Skills: pieces of code that an agent keeps for later. One directory per principal holds NAME.py (or .ts,
- * .js) as it was given, NAME.json about it, and earlier versions as versions/NAME.N.py. They are written by
- * the gate alone; code in the sandbox gets their text on import. */
+/* Skills: code that an agent stores for later. One directory per principal holds the code NAME.py (or .ts,
+ * .js), its metadata NAME.json, and earlier versions as versions/NAME.N.py. Only the gate writes them; code
+ * in the sandbox gets their text on import. */
 #pragma once
 
 #include "base/arena.h"
@@ -13,9 +13,9 @@ struct skill {
     struct slice created; /* RFC 3339, of this version */
     struct slice language;
     struct slice code;
-    struct slice body;   /* of the SKILL.md that it came in, with the code; empty when it came alone */
+    struct slice body;   /* of its SKILL.md, with the code; empty if it had none */
     struct slice hash;   /* SHA-256 of the code, hex */
-    struct slice schema; /* of its arguments, when the operator offers it as a tool: see promote.h */
+    struct slice schema; /* of its arguments, if the operator offers it as a tool: see promote.h */
     int64_t version;     /* from 1 */
 };
 
@@ -26,22 +26,22 @@ struct skill_list {
 
 enum skill_result { SKILL_OK, SKILL_BAD_NAME, SKILL_NOT_FOUND, SKILL_TOO_LARGE, SKILL_FULL, SKILL_FAILED };
 
-/* Name, description, language and code of `s` are stored; the rest is filled in. */
+/* Stores name, description, language and code of `s`; fills in the rest. */
 enum skill_result skill_save(int fd, struct skill *s, struct arena *a);
 /* version 0: the latest */
 enum skill_result skill_load(int fd, struct slice name, int64_t version, struct arena *a,
                              struct skill *ret_skill);
-/* Everything there, with code. Broken entries are left out. */
+/* All skills, with code. Invalid entries are skipped. */
 enum skill_result skill_all(int fd, struct arena *a, struct skill_list *ret_list);
-/* The name as Agent Skills have it: lower case, hyphens. */
+/* The name in the form of Agent Skills: lower case, hyphens. */
 struct slice skill_kebab(struct slice name, struct arena *a);
 /* As a SKILL.md. */
 struct slice skill_to_md(const struct skill *s, struct arena *a);
 bool skill_is_md(struct slice text);
-/* Reads one: name, description, language, body and code (of its first fenced block). */
+/* Parses a SKILL.md: name, description, language, body and code (of its first fenced block). */
 int skill_from_md(struct slice text, struct arena *a, struct skill *ret_skill, struct err *err);
-/* The tools that the code calls by name, as a JSON array of SERVER.TOOL; the call path judges what it does.
- */
+/* The tools that the code calls by name, as a JSON array of SERVER.TOOL. Informational: each call is decided
+ * when it is made. */
 struct slice skill_tools(struct slice code, struct arena *a);
 /* SHA-256 or MD5, hex. */
 struct slice skill_hash(const char *algorithm, struct slice text, struct arena *a);

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#define SNAPSHOT_NEW ".new" /* one in the making; no name begins with a dot */
+#define SNAPSHOT_NEW ".new" /* incomplete snapshot; no name starts with a dot */
 #define SNAPSHOT_FILES "files"
 #define SNAPSHOT_ABOUT "about"
 #define ABOUT_BYTES_MAX 96
@@ -64,14 +64,14 @@ static bool read_about(int dir, struct snapshot *s) {
     return *at == '\n';
 }
 
-/* Links what is there; copies where the file system has no links. */
-static int take_over(int from, int to, bool whole, struct arena *a, struct snapshot *s, struct err *err) {
+/* Links the files; copies them if the file system has no links. */
+static int take_over(int from, int to, bool replace, struct arena *a, struct snapshot *s, struct err *err) {
     struct sandbox_files job = {.from = from,
                                 .to = to,
                                 .link = true,
                                 .bytes_max = CODE_WORKSPACE_BYTES_MAX,
                                 .files_max = SANDBOX_FILES_MAX,
-                                .remove_missing = whole};
+                                .remove_missing = replace};
     buf_init(&job.seen, SANDBOX_SEEN_BYTES_MAX);
     int done = sandbox_files_copy(&job, err);
     buf_free(&job.seen);
@@ -81,7 +81,7 @@ static int take_over(int from, int to, bool whole, struct arena *a, struct snaps
     return done;
 }
 
-/* ---- all of them ---- */
+/* ---- all snapshots ---- */
 
 static int by_name(const void *a, const void *b) {
     return slice_cmp(((const struct snapshot *)a)->name, ((const struct snapshot *)b)->name);
@@ -114,13 +114,13 @@ int snapshot_all(struct code_owner *o, struct arena *a, struct snapshot_list *re
     return 0;
 }
 
-/* ---- saving ---- */
+/* ---- save ---- */
 
-/* Beside the others until it is whole. */
+/* Created under a temporary name until it is complete. */
 static int make_new(const struct code_owner *o, int home, struct arena *a, struct snapshot *s,
                     struct err *err) {
     cleanup_fd int dir = -1, files = -1;
-    sandbox_files_remove(home, SNAPSHOT_NEW); /* of a gate that ended meanwhile */
+    sandbox_files_remove(home, SNAPSHOT_NEW); /* left by a gate that crashed */
     if (workspace_open(home, SNAPSHOT_NEW, &dir, err) < 0 ||
         workspace_open(dir, SNAPSHOT_FILES, &files, err) < 0 ||
         take_over(o->workspace_fd, files, false, a, s, err) < 0)
@@ -160,7 +160,7 @@ int snapshot_save(struct code_owner *o, struct slice name, struct arena *a, stru
     return done;
 }
 
-/* ---- going back ---- */
+/* ---- restore ---- */
 
 static int open_one(const struct code_owner *o, struct slice name, struct arena *a, int *ret_home,
                     int *ret_dir, struct snapshot *s, struct err *err) {

@@ -11,8 +11,8 @@
 struct snapshot {
     struct slice name;
     uint64_t files, bytes;
-    uint64_t created_ms;   /* wall */
-    struct slice left_out; /* "name: why" of the first file that could not be taken along; or empty */
+    uint64_t created_ms;   /* wall clock */
+    struct slice left_out; /* "name: why" of the first file that could not be included; or empty */
 };
 
 struct snapshot_list {
@@ -24,7 +24,7 @@ struct snapshot_list {
 /* Slices are in the arena. */
 int snapshot_save(struct code_owner *o, struct slice name, struct arena *a, struct snapshot *ret_snapshot,
                   struct err *err);
-/* The workspace becomes what it was; or, with `into`, that new directory of it does. */
+/* Restores the workspace; or, with `into`, copies it to that new directory. */
 int snapshot_restore(struct code_owner *o, struct slice name, struct slice into, struct arena *a,
                      struct snapshot *ret_snapshot, struct err *err);
 int snapshot_delete(struct code_owner *o, struct slice name, struct err *err);

@@ -10,11 +10,11 @@
 #define DENIAL "sallyport/denial"
 
 enum toolcall_kind {
-    TOOLCALL_TOOL,    /* the value of its answer */
-    TOOLCALL_RAW,     /* its whole answer: the code-mode endpoint */
+    TOOLCALL_TOOL,    /* the value of its response */
+    TOOLCALL_RAW,     /* its complete response: the code-mode endpoint */
     TOOLCALL_SERVERS, /* the names of the servers */
     TOOLCALL_TOOLS,   /* the tools of one server */
-    TOOLCALL_NAMED,   /* mcp_Server_tool: which one is that? */
+    TOOLCALL_NAMED,   /* resolves mcp_Server_tool */
 };
 
 struct toolcall {
@@ -26,8 +26,8 @@ struct toolcall {
     struct slice server, tool, args;
     struct code_inner inner;
     struct listing_wait tools;
-    struct slice failed;         /* the answer to a first try under an unknown name */
-    struct journal_entry *entry; /* of a call that is made while the run lasts; NULL: of none */
+    struct slice failed;         /* the response to a first attempt under an unknown name */
+    struct journal_entry *entry; /* of a call during the run; NULL: none */
 };
 
 static struct toolcall *toolcall_new(struct toolcalls *c, uint32_t id, enum toolcall_kind kind) {
@@ -52,12 +52,12 @@ static void drop(struct toolcall *b) {
     struct code_conn *conn = calls->conn;
     const bool sent = !b->inner.handle || !conn || conn->ops->drop_tool(conn->owner, &b->inner);
     if (!sent && b->entry && calls->journal)
-        journal_forget(b->entry); /* it was held: it can be made by the next run */
+        journal_forget(b->entry); /* it was held: the next run can make it */
     calls->held |= !sent;
     toolcall_free(b);
 }
 
-/* What the runtime's fetch gets: {"status":...,"body":...}. */
+/* The response for the runtime's fetch: {"status":...,"body":...}. */
 static void respond(struct toolcall *b, int status, struct slice body) {
     cleanup_buf struct buf out;
     buf_init(&out, CODE_INNER_RESULT_MAX + 64);
@@ -175,7 +175,7 @@ static void list_now(struct toolcall *b) { listing_ask(&b->tools, b->calls->conn
 
 /* ---- calls ---- */
 
-/* What code catches. */
+/* The error that code catches. */
 static void fail_call(struct toolcall *b, struct slice answered) {
     struct toolcalls *calls = b->calls;
     cleanup_buf struct buf out;
@@ -200,7 +200,7 @@ static void note_approval(struct toolcall *b, struct slice answered) {
         calls->approval = arena_dup(calls->arena, buf_slice(&out));
 }
 
-/* tools.my_server.a_tool stands for a tool whose own names are no identifiers. */
+/* tools.my_server.a_tool refers to a tool whose own names are not identifiers. */
 static bool resolve_name(struct toolcall *b, struct registry *c) {
     const struct index_tool *tool = sdk_find(c, b->server, b->tool);
     if (!tool || (slice_eq(tool->server, b->server) && slice_eq(tool->name, b->tool)))
@@ -243,7 +243,7 @@ static void on_answer(struct code_inner *inner, bool ok, struct slice text) {
     } else if (ok && text.len > CODE_INNER_RESULT_MAX) {
         fail_call(b, value);
     } else if (!judged && !b->failed.len && !listing_known(calls->owner) && !calls->approval.len) {
-        /* The tools have not been listed yet: perhaps the name is that of a file. */
+        /* The tools have not been listed yet: the name may be that of a file. */
         b->failed = arena_dup(&b->arena, text);
         listing_ask(&b->tools, calls->conn, calls->owner, on_second_look);
     } else {
@@ -273,7 +273,7 @@ static void call_now(struct toolcall *b) {
     }
 }
 
-/* ---- the code-mode endpoints, as the runtime's fetch asks for them: {"method","path","body"} ---- */
+/* ---- the code-mode endpoints, requested by the runtime's fetch: {"method","path","body"} ---- */
 
 static void fetch_call(struct toolcall *b, struct slice body) {
     cleanup_tape struct tape t;

@@ -1,5 +1,5 @@
 /* Tools called from code: each is an ordinary call under the tool's own name, made over the conn of the call
- * that started the run, and judged like any other. */
+ * that started the run, and decided like any other. */
 #pragma once
 
 #include "code/model.h"
@@ -8,21 +8,20 @@ struct journal;
 
 /* The calls of one run. */
 struct toolcalls {
-    struct code_conn *conn; /* over which they are made; NULL when that is closed */
+    struct code_conn *conn; /* the conn that they use; NULL if it is closed */
     struct code_owner *owner;
     struct sandbox_run *sandbox;
-    struct journal *journal; /* NULL once the run is over */
+    struct journal *journal; /* NULL after the run has ended */
     struct arena *arena;     /* of the run */
     uint64_t record;         /* of the call that started the run, in the audit log */
     struct list open;        /* unanswered */
-    bool held;               /* one had not been sent when the run ended: a person was asked */
-    struct slice
-        approval; /* what a person has to approve before the run can go on, as code sees it; or empty */
+    bool held;               /* one had not been sent when the run ended, because it waited for an approval */
+    struct slice approval;   /* the approval that the run needs to continue, as code sees it; or empty */
 };
 
 void toolcall_start(struct toolcalls *c, uint32_t id, struct slice server, struct slice tool,
                     struct slice args);
-/* The run does not wait for that one any more. */
+/* The run no longer waits for that one. */
 void toolcall_drop(struct toolcalls *c, uint32_t id);
 void toolcall_drop_all(struct toolcalls *c);
 /* The conn is about to close: open calls fail. */

@@ -23,8 +23,7 @@ static struct slice joined_text(const struct tape *t, uint32_t content, struct a
     return all;
 }
 
-/* Objects and lists are values. Any other text stays text, also where it looks like a number: "007" is not 7.
- */
+/* Objects and lists are values. Any other text stays text, even if it looks like a number: "007" is not 7. */
 static struct slice text_value(struct slice text, struct arena *a) {
     cleanup_tape struct tape t;
     tape_init(&t);

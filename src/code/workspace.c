@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define WORKSPACE_TEMP SANDBOX_OWN_PREFIX /* in front of a file that is being written */
+#define WORKSPACE_TEMP SANDBOX_OWN_PREFIX /* prefix of a file that is being written */
 
 int workspace_open(int dir_fd, const char *name, int *ret_fd, struct err *err) {
     if (mkdirat(dir_fd, name, 0700) < 0 && errno != EEXIST)
@@ -110,13 +110,13 @@ enum workspace_result workspace_read(int fd, struct slice path, size_t max, stru
         if (got == 0)
             return WORKSPACE_OK;
         total += (size_t)got;
-        if (total > max) /* it grew while being read */
+        if (total > max) /* it grew while it was read */
             return WORKSPACE_TOO_LARGE;
         out->len += (size_t)got;
     }
 }
 
-/* The directory that holds the last name of the path, made as far as it is missing. */
+/* Opens the directory of the last name of the path; creates missing directories. */
 static int open_parent(int fd, struct slice path, struct slice *ret_name) {
     cleanup_fd int at = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     struct slice rest = path, name;
@@ -313,7 +313,7 @@ enum workspace_result workspace_list(int fd, struct slice below, struct arena *a
     return WORKSPACE_OK;
 }
 
-/* ---- words ---- */
+/* ---- messages ---- */
 
 struct slice workspace_why(enum workspace_result result, struct slice path, struct arena *a) {
     struct slice shown = slice_upto(path, CODE_PATH_MAX);

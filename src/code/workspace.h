@@ -1,6 +1,6 @@
-/* The files of one principal: a directory that nothing leads out of. Names come from agents, and what lies
- * there was written by their code, so every path is resolved by the kernel beneath the directory, without
- * links, and only regular files are touched. */
+/* The files of one principal: a directory that no path can leave. Names come from agents, and code wrote the
+ * content, so the kernel resolves every path beneath the directory, without links, and only regular files are
+ * used. */
 #pragma once
 
 #include "base/arena.h"
@@ -9,7 +9,7 @@
 
 enum workspace_result {
     WORKSPACE_OK,
-    WORKSPACE_OUTSIDE,   /* absolute, through .., through a link, or no name at all */
+    WORKSPACE_OUTSIDE,   /* absolute, with .., through a link, or empty */
     WORKSPACE_NOT_FOUND, /* or not a regular file */
     WORKSPACE_TOO_LARGE,
     WORKSPACE_FULL, /* the quota */
@@ -29,20 +29,20 @@ struct workspace_list {
     bool cut; /* there are more than CODE_FILES_MAX */
 };
 
-/* A descriptor of the directory, made when it is not there; below `dir_fd`. */
+/* A descriptor of the directory below `dir_fd`; created if absent. */
 int workspace_open(int dir_fd, const char *name, int *ret_fd, struct err *err);
-/* May that be a path inside? Relative, UTF-8, no control characters, no .. */
+/* Is this a valid path? Relative, UTF-8, no control characters, no .. */
 bool workspace_path_ok(struct slice path);
 enum workspace_result workspace_read(int fd, struct slice path, size_t max, struct buf *out);
-/* Whole or not at all; makes the directories above it. */
+/* Atomic; creates the directories above it. */
 enum workspace_result workspace_write(int fd, struct slice path, struct slice bytes);
-/* A new directory that so much is to be put into. */
+/* Creates a directory; checks the quota for so many bytes and files. */
 enum workspace_result workspace_make(int fd, struct slice path, uint64_t bytes, uint64_t files, int *ret_fd);
 enum workspace_result workspace_delete(int fd, struct slice path);
 /* All regular files beneath `below` ("" or "." for everything), relative to the workspace. */
 enum workspace_result workspace_list(int fd, struct slice below, struct arena *a,
                                      struct workspace_list *ret_list);
-/* For people and models: "File not found: x". */
+/* The message: "File not found: x". */
 struct slice workspace_why(enum workspace_result result, struct slice path, struct arena *a);
-/* By the end of its name. */
+/* By the file extension. */
 const char *workspace_mime(struct slice path);

@@ -44,10 +44,10 @@ static bool octal(const unsigned char *at, size_t len, uint64_t *ret_value) {
 }
 
 static bool head_is_good(const struct untar *t) {
-    uint64_t told, sum = 0;
+    uint64_t stored_sum, sum = 0;
     for (size_t i = 0; i < BLOCK; i++)
         sum += i >= 148 && i < 156 ? ' ' : t->head[i];
-    return octal(t->head + 148, 8, &told) && told == sum;
+    return octal(t->head + 148, 8, &stored_sum) && stored_sum == sum;
 }
 
 /* ---- names ---- */

@@ -160,8 +160,8 @@ static int read_entry(struct slice *rest, struct entry *ret_entry, struct err *e
     if (rest->len < CENTRAL_BYTES || memcmp(at, "PK\1\2", 4) != 0)
         return err_set(err, "its directory is damaged");
     const size_t name = number(at + 28, 2);
-    const size_t whole = CENTRAL_BYTES + name + number(at + 30, 2) + number(at + 32, 2);
-    if (rest->len < whole)
+    const size_t entry_len = CENTRAL_BYTES + name + number(at + 30, 2) + number(at + 32, 2);
+    if (rest->len < entry_len)
         return err_set(err, "its directory is damaged");
     *ret_entry = (struct entry){
         .name = slice_of(at + CENTRAL_BYTES, name),
@@ -175,7 +175,7 @@ static int read_entry(struct slice *rest, struct entry *ret_entry, struct err *e
     };
     if (!(ret_entry->mode & S_IFMT))
         ret_entry->mode = 0; /* many a writer tells permissions only */
-    *rest = slice_from(*rest, whole);
+    *rest = slice_from(*rest, entry_len);
     return 0;
 }
 

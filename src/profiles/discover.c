@@ -9,7 +9,7 @@
 #include "code/listing.h"
 #include "code/sdk.h"
 
-#define WEAK_SHARE 0.3 /* of the best score: what is below has little to do with the question */
+#define WEAK_SHARE 0.3 /* of the best score: tools below it are not relevant */
 
 static struct code_req *req_of(struct listing_wait *w) { return container_of(w, struct code_req, tools); }
 
@@ -90,7 +90,7 @@ static bool in_category(void *ctx, const struct index_tool *tool) {
            slice_eq_nocase(tool->server, s->category);
 }
 
-/* A question without words asks for everything. */
+/* A query without words matches everything. */
 static void find_all(struct registry *c, const struct index_view *view, struct search *s) {
     const struct index_tool *tool;
     size_t at = 0;
@@ -169,7 +169,7 @@ void discover_search(struct code_req *r) { ask(r, on_search); }
 
 /* ---- one definition ---- */
 
-/* null; where a result has a schema, which only objects have, also an object that says so. */
+/* null; if the result has a schema, which only objects have, an object with the error. */
 static void reply_unknown(struct code_req *r, struct slice name) {
     struct code_answer answer;
     code_answer_init(&answer);
@@ -217,7 +217,7 @@ struct groups {
     size_t count;
 };
 
-/* In the order in which they come. */
+/* In the order of their first tool. */
 static struct groups group_tools(struct registry *c, bool by_server, struct arena *a) {
     struct groups g = {arena_array(a, struct group, index_count(c->index) + 1), 0};
     struct map seen;
@@ -383,13 +383,13 @@ void discover_write_registry(struct code_req *r, struct emit *e) {
     map_free(&seen);
 }
 
-/* ---- calling what was found ---- */
+/* ---- calling a found tool ---- */
 
 static void on_called(struct code_inner *inner, bool ok, struct slice text) {
     struct code_req *r = container_of(inner, struct code_req, inner_call);
     cleanup_tape struct tape t;
     tape_init(&t);
-    /* Its client may come back with the same call, as with one that it made itself. */
+    /* The client may repeat the same call after the approval, as with its own calls. */
     if (!ok && fault_needs_approval(text)) {
         code_reply_error_as(r, text);
         return;
@@ -399,7 +399,7 @@ static void on_called(struct code_inner *inner, bool ok, struct slice text) {
                         true);
         return;
     }
-    /* What belongs to the other hop stays behind. */
+    /* Members that belong to the inner call are dropped. */
     static const char *const kept[] = {"content", "structuredContent", "isError"};
     cleanup_buf struct buf out;
     buf_init(&out, CODE_ANSWER_MAX);
@@ -422,7 +422,7 @@ void discover_call(struct code_req *r) {
                code_arg_text(r, "tool", (struct slice){0}), code_arg_node(r, "args"));
 }
 
-/* mcp_SERVER_TOOL, or any name that get_tool_definition takes. */
+/* mcp_SERVER_TOOL, or any name that get_tool_definition accepts. */
 static void on_alias(struct listing_wait *w, struct registry *c) {
     struct code_req *r = req_of(w);
     struct slice name = code_arg_text(r, "alias", (struct slice){0});

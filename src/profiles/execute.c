@@ -90,7 +90,7 @@ void execute_tool(struct code_req *r) {
     code_start_run(r, &run);
 }
 
-/* ---- its outcome ---- */
+/* ---- its result ---- */
 
 struct slice execute_error(const struct code_job *j, const struct sandbox_outcome *o, struct arena *a) {
     switch (o->exit) {
@@ -164,15 +164,15 @@ static void attach_image(struct code_job *j, const struct workspace_file *f, str
         code_answer_image(answer, slice_str(workspace_mime(f->path)), buf_slice(&bytes));
 }
 
-/* Vector images are text to a model, so only the others are shown. */
+/* Vector images are text for a model, so only other images are shown. */
 static bool is_picture(const struct workspace_file *f) {
     struct slice mime = slice_str(workspace_mime(f->path));
     return slice_starts(mime, SLICE("image/")) && !slice_is(mime, "image/svg+xml") &&
            f->size <= CODE_IMAGE_BYTES_MAX;
 }
 
-/* What the code has shown. The guest chose types and bytes: only those that a client can take are passed on.
- */
+/* Images and pages that the code displayed. The guest chose types and bytes: only types that clients accept
+ * are passed on. */
 static size_t attach_shown(const struct sandbox_outcome *o, struct code_answer *answer) {
     size_t count = 0;
     for (size_t i = 0; i < o->image_count && count < CODE_IMAGES_MAX; i++) {
@@ -213,14 +213,14 @@ size_t execute_attach(struct code_job *j, const struct sandbox_outcome *o, struc
         if (!j->owner->server->face->files)
             continue;
         if (j->calls.conn && strcmp(j->calls.conn->version, "2025-06-18") < 0 && j->calls.conn->version[0])
-            continue; /* its client does not know links */
+            continue; /* its client does not support links */
         code_answer_link(answer, resource_file_uri(f->path, &a), f->path, workspace_mime(f->path), f->size);
     }
     arena_free(&a);
     return found;
 }
 
-/* What the native profile has beyond its model. */
+/* Fields of the native profile beyond its model. */
 static void put_extras(struct code_job *j, const struct sandbox_outcome *o, bool cut, struct slice files,
                        struct emit *e) {
     emit_key(e, "exit");

@@ -1,28 +1,28 @@
-/* From arguments to a run, and from its outcome to an answer. */
+/* Converts arguments to a run, and its outcome to a response. */
 #pragma once
 
 #include "code/code_job.h"
 #include "code/model.h"
 
 /* execute_code as the native profile and Code Execution MCP have it. */
-/* As tools and skills name it; false when there is no such language. */
+/* The language of that name; false if there is none. */
 bool execute_language(struct slice name, enum sandbox_language *ret_language);
 void execute_tool(struct code_req *r);
-/* The outcome in the words of those two. */
+/* The outcome in the format of those two. */
 void execute_format(struct code_job *j, const struct sandbox_outcome *o, struct code_answer *answer);
-/* {"job_id","status",...}: it goes on without its caller. */
+/* {"job_id","status",...}: it continues in the background. */
 void execute_handle(struct code_job *j, struct code_answer *answer);
 
-/* Pieces for other profiles. */
-/* What went wrong, in words; empty when nothing did. */
+/* Functions for other profiles. */
+/* The error text; empty if there was no error. */
 struct slice execute_error(const struct code_job *j, const struct sandbox_outcome *o, struct arena *a);
-/* The result, cut to what a model can read; `null` when there is none. */
+/* The result, truncated for a model; `null` if there is none. */
 void execute_result(const struct sandbox_outcome *o, struct emit *e, bool *ret_cut);
-/* Does it begin like one of that type? What only has the name of a picture would be refused by the model that
- * gets it. */
+/* Do the bytes start like an image of that type? Models reject files that only have the name of an image. */
 bool execute_is_picture(struct slice bytes, const char *mime);
 /* ["line",...] */
 void execute_lines(struct slice text, struct emit *e);
-/* Images, and links to the files that the run made or changed. Returns how many files that were. */
+/* Attaches images, and links to the files that the run created or changed. Returns the number of these files.
+ */
 size_t execute_attach(struct code_job *j, const struct sandbox_outcome *o, struct code_answer *answer,
                       struct emit *files);

@@ -18,7 +18,7 @@
 
 #include <stdio.h>
 
-/* An answer in the making: one JSON object. */
+/* A response that is one JSON object. */
 struct note {
     struct buf out;
     struct emit e;
@@ -60,7 +60,7 @@ static void reply_failure(struct code_req *r, struct slice why) {
     note_reply(r, &n, true);
 }
 
-/* {"error":...}, where the model has no success */
+/* {"error":...}, if the model has no success */
 static void reply_error(struct code_req *r, struct slice why) {
     struct note n;
     note_begin(&n);
@@ -104,7 +104,7 @@ void native_write_file(struct code_req *r) {
     note_reply(r, &n, false);
 }
 
-/* A picture comes as one; the rest of what is no text comes as base64 if it is asked for. */
+/* Images are returned as images; other binary files as base64 if requested. */
 static void reply_bytes(struct code_req *r, struct slice path, struct slice bytes, bool encoded) {
     const char *mime = workspace_mime(path);
     const bool shown = !encoded && bytes.len <= CODE_IMAGE_BYTES_MAX && execute_is_picture(bytes, mime);
@@ -308,13 +308,13 @@ static struct filter_scope *tokens_of(const struct code_req *r) {
     return wider ? wider : r->owner->scope;
 }
 
-/* KIND_CHARACTERS, with the kind's name as the profile has it. */
+/* KIND_CHARACTERS, with the profile's name of the kind. */
 static struct slice spell(struct code_req *r, struct slice id, size_t kind_len) {
     const char *alias = exact(r) ? pii_kind_alias((unsigned)pii_kind_from(slice_upto(id, kind_len))) : NULL;
     return alias ? arena_printf(&r->arena, "%s%.*s", alias, SLICE_FMT(slice_from(id, kind_len))) : id;
 }
 
-/* The text with its tokens spelled so. */
+/* The text with its tokens in this spelling. */
 static struct slice respell(struct code_req *r, struct slice text) {
     cleanup_buf struct buf out;
     buf_init(&out, CODE_ANSWER_MAX);
@@ -334,8 +334,8 @@ static struct slice respell(struct code_req *r, struct slice text) {
     return out.full ? text : arena_dup(&r->arena, buf_slice(&out));
 }
 
-/* Code that calls this has the text anyway: it also gets which token stands for what in it. Tokens that were
- * in the text already reveal nothing. */
+/* Code that calls this has the text anyway, so it also gets the value of each token. Tokens that were already
+ * in the text reveal nothing. */
 static void put_map(struct code_req *r, struct note *n, struct slice text, const struct token_set *tokens) {
     const struct filter_vault *vault = filter_scope_vault(tokens_of(r));
     emit_key(&n->e, "map");
@@ -397,8 +397,8 @@ void native_sanitize(struct code_req *r) {
 
 void native_restore(struct code_req *r) {
     struct slice text = code_arg_text(r, "text", (struct slice){0});
-    /* Behind a gate the tokens in the arguments have turned into values where its rules allow that. This
-     * vault is for when there is none: what sanitize_pii took from the same principal. */
+    /* Behind a gate the tokens in the arguments were already replaced by values if its rules allow it. This
+     * vault is for use without a gate: the values that sanitize_pii took from the same principal. */
     struct filter_rules rules = {
         .server = SLICE("code"), .kinds = ~UINT64_C(0), .secrets_from_anywhere = true};
     struct filter_report report = {0};
@@ -425,7 +425,7 @@ static void put_time(struct note *n, const char *key, uint64_t wall_ms) {
     note_text(n, key, slice_str(text));
 }
 
-static void put_job(struct note *n, const struct code_job *j, bool whole) {
+static void put_job(struct note *n, const struct code_job *j, bool with_output) {
     note_text(n, "job_id", slice_str(j->id));
     note_text(n, "status", slice_str(code_job_state_name(code_job_state(j))));
     note_text(n, "language", slice_str(sandbox_language_name(j->run.language)));
@@ -437,7 +437,7 @@ static void put_job(struct note *n, const struct code_job *j, bool whole) {
     }
     if (j->message.len)
         note_text(n, "message", j->message);
-    if (!whole)
+    if (!with_output)
         return;
     if (code_job_over(j)) {
         emit_key(&n->e, "result");
@@ -457,7 +457,7 @@ static struct code_job *find_job(struct code_req *r) {
     return j;
 }
 
-static void tell_status(struct code_req *r) {
+static void answer_status(struct code_req *r) {
     struct note n;
     note_begin(&n);
     put_job(&n, r->job, true);
@@ -466,15 +466,15 @@ static void tell_status(struct code_req *r) {
 
 void native_job_status(struct code_req *r) {
     int64_t wait = code_arg_int(r, "wait_seconds", 0);
-    struct code_job *j = find_job(r); /* NULL: answered, and the request is gone */
+    struct code_job *j = find_job(r); /* NULL: answered, and the request was freed */
     if (!j)
         return;
     if (wait > 0) {
-        code_job_wait(r, j, (uint64_t)(wait > 60 ? 60 : wait) * 1000, tell_status);
+        code_job_wait(r, j, (uint64_t)(wait > 60 ? 60 : wait) * 1000, answer_status);
         return;
     }
     r->job = j;
-    tell_status(r);
+    answer_status(r);
 }
 
 void native_job_cancel(struct code_req *r) {

@@ -1,5 +1,5 @@
-/* Profiles of the built-in server: which tools it shows, with whose schemas and result texts. The engine that
- * runs them is the same. */
+/* Profiles of the built-in server: its tools with the schemas and result texts of other code servers. They
+ * share one engine. */
 #pragma once
 
 #include "base/slice.h"
@@ -12,7 +12,7 @@ extern const char *const profile_names[]; /* NULL-terminated, for command lines 
 /* Our own, whose tools code can call in every profile. */
 extern const struct code_face profile_native;
 
-const struct code_face *profile_find(struct slice name); /* NULL when there is none of that name */
-/* The tools by which all others are found and called, as the native profile has them: elements of an array
- * that the caller has opened. */
+const struct code_face *profile_find(struct slice name); /* NULL if there is no such profile */
+/* Writes the tools that find and call all others, as in the native profile: elements of an array that the
+ * caller has opened. */
 void profile_write_discovery(struct emit *e);

@@ -1,5 +1,5 @@
-/* codemode-mcp: its three tools. Code reaches servers by fetch to the code-mode endpoints, as there, but over
- * the bridge: every call is judged, and there is no port that others could find. */
+/* codemode-mcp: its three tools. Code calls servers by fetch to the code-mode endpoints, as in the original,
+ * but over the bridge: every call is decided by policy, and there is no open port. */
 #include "base/mem.h"
 #include "code/code_answer.h"
 #include "code/code_arg.h"
@@ -42,7 +42,7 @@ static void format_run(struct code_job *j, const struct sandbox_outcome *o, stru
         answer->is_error = true;
         return;
     }
-    /* A returned value is worth as much as a printed one. */
+    /* A returned value counts like printed output. */
     bool cut, some = o->result.len && !slice_is(o->result, "null");
     if (o->out.len)
         buf_printf(&out, "Output:\n%.*s", SLICE_FMT(shape_text(o->out, CODE_RESULT_MAX)));
@@ -60,7 +60,7 @@ static void format_run(struct code_job *j, const struct sandbox_outcome *o, stru
     }
 }
 
-static void tell_job(struct code_job *j, struct code_answer *answer) {
+static void answer_job(struct code_job *j, struct code_answer *answer) {
     cleanup_arena struct arena a;
     arena_init(&a);
     code_answer_text(answer, arena_printf(&a, "Still running as job %s", j->id));
@@ -73,7 +73,7 @@ static void run_code(struct code_req *r) {
         .timeout_ms = TIMEOUT_MS,
         .memory_mb = SANDBOX_MEMORY_MB,
         .format = format_run,
-        .handle = tell_job,
+        .handle = answer_job,
     };
     if (run.code.len)
         code_start_run(r, &run);

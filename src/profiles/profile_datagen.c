@@ -1,6 +1,6 @@
-/* DataGen, as far as it runs code: executeCode, asyncExecuteCode, checkCodeExecStatus, and what goes with
- * them. Tools are functions mcp_Server_tool there. Its result shapes are not published; these are the
- * plainest that fit. */
+/* DataGen, its tools that run code: executeCode, asyncExecuteCode, checkCodeExecStatus and related ones.
+ * Tools are functions mcp_Server_tool. Its result formats are not published; these are the simplest that fit.
+ */
 #include "base/mem.h"
 #include "code/code_answer.h"
 #include "code/code_arg.h"
@@ -15,10 +15,10 @@
 #include "profiles/promote.h"
 #include "runner/shape.h"
 
-#define TIMEOUT_S 300        /* unless a run asks for another; one in the background may take an hour */
-#define STATUS_WAIT_MS 10000 /* how long a question about a run waits for its end */
+#define TIMEOUT_S 300        /* default of a run; one in the background may take an hour */
+#define STATUS_WAIT_MS 10000 /* how long a status request waits for the end of the run */
 
-/* The outputs that were asked for come with the names of those that are missing or of another type. */
+/* The requested outputs, with the names of those that are missing or have another type. */
 static void put_result(const struct sandbox_outcome *o, struct emit *e) {
     bool cut;
     cleanup_tape struct tape t;
@@ -77,8 +77,8 @@ static void format_run(struct code_job *j, const struct sandbox_outcome *o, stru
     answer->is_error = !ok;
 }
 
-static void tell_job(struct code_job *j, struct code_answer *answer) {
-    /* Its states are four: there is no way to cancel a run there. */
+static void answer_job(struct code_job *j, struct code_answer *answer) {
+    /* It has four states: a run cannot be cancelled there. */
     bool pending = code_job_state(j) == CODE_JOB_PENDING;
     cleanup_buf struct buf out;
     buf_init(&out, CODE_ANSWER_MAX);
@@ -89,7 +89,7 @@ static void tell_job(struct code_job *j, struct code_answer *answer) {
     emit_cstr(&e, j->id);
     emit_key(&e, "status");
     emit_cstr(&e, pending ? "pending" : "running");
-    if (!pending) { /* so far */
+    if (!pending) { /* output so far */
         emit_key(&e, "stdout");
         emit_str(&e, shape_text(buf_slice(&j->out), CODE_RESULT_MAX));
         emit_key(&e, "stderr");
@@ -99,7 +99,7 @@ static void tell_job(struct code_job *j, struct code_answer *answer) {
     code_answer_json(answer, buf_slice(&out));
 }
 
-/* The variables that code finds. The names in output_vars become the result. */
+/* The variables of the code. The names in output_vars become the result. */
 static struct slice read_variables(struct code_req *r) {
     const uint32_t inputs = code_arg_node(r, "input_vars"), outputs = code_arg_node(r, "output_vars"),
                    imports = code_arg_node(r, "additional_imports");
@@ -152,12 +152,12 @@ static void run_script(struct code_req *r, bool detached) {
         .session = code_arg_text(r, "session_id", (struct slice){0}),
         .detached = detached,
         .format = format_run,
-        .handle = tell_job,
+        .handle = answer_job,
     };
     code_start_run(r, &run);
 }
 
-/* The first name of the list that means nothing here; empty when each means something. */
+/* The first unknown name of the list; empty if all are known. */
 static struct slice find_unknown(struct code_req *r, const char *list,
                                  const struct index_tool *(*find)(struct registry *, struct slice),
                                  struct registry *c) {
@@ -179,7 +179,7 @@ static const struct index_tool *find_server(struct registry *c, struct slice nam
     return tool;
 }
 
-/* Better now than where the code looks for them. */
+/* Reports unknown names before the run instead of during it. */
 static void start_known(struct listing_wait *w, struct registry *c, bool detached) {
     struct code_req *r = container_of(w, struct code_req, tools);
     struct slice server = find_unknown(r, "mcp_server_names", find_server, c),
@@ -217,14 +217,14 @@ static void start(struct code_req *r, bool detached) {
 static void execute(struct code_req *r) { start(r, false); }
 static void execute_async(struct code_req *r) { start(r, true); }
 
-static void tell_status(struct code_req *r) {
+static void answer_status(struct code_req *r) {
     struct code_answer answer;
     if (code_job_over(r->job)) {
         code_reply_answer(r, &r->job->answer);
         return;
     }
     code_answer_init(&answer);
-    tell_job(r->job, &answer);
+    answer_job(r->job, &answer);
     code_reply_answer(r, &answer);
     code_answer_free(&answer);
 }
@@ -232,7 +232,7 @@ static void tell_status(struct code_req *r) {
 static void check_status(struct code_req *r) {
     struct code_job *j = code_job_find(r->owner, code_arg_text(r, "execution_uuid", (struct slice){0}));
     if (j)
-        code_job_wait(r, j, STATUS_WAIT_MS, tell_status);
+        code_job_wait(r, j, STATUS_WAIT_MS, answer_status);
     else
         code_reply_text(r, SLICE("Unknown execution_uuid"), true);
 }

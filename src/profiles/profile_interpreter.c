@@ -1,5 +1,5 @@
-/* MCP Python Interpreter: its ten tools, four resources and three prompts; every result is plain text. What
- * it runs in the server's own process runs in the sandbox here, under the same words. */
+/* MCP Python Interpreter: its ten tools, four resources and three prompts; every result is plain text. Code
+ * that the original runs in the server's process runs in the sandbox here, with the same texts. */
 #include "base/hex.h"
 #include "base/mem.h"
 #include "code/code_answer.h"
@@ -38,7 +38,7 @@ static const char *version(struct code_req *r) {
     return space ? space + 1 : name;
 }
 
-/* False: answered. There is one environment, under two names. */
+/* False: answered. There is one environment with two names. */
 static bool environment_ok(struct code_req *r, const char *fallback) {
     struct slice name = code_arg_text(r, "environment", slice_str(fallback));
     if (slice_is(name, "system") || slice_is(name, "default"))
@@ -101,7 +101,7 @@ static void format_run(struct code_job *j, const struct sandbox_outcome *o, stru
         put_section(&out, "Output", o->out, "(No output)\n");
     } else {
         char title[64] = "Error";
-        if (j->run.whole)
+        if (j->run.as_process)
             snprintf(title, sizeof(title), "Error (status code: %lld)", (long long)status);
         put_section(&out, title, error, "(No error message)\n");
         if (o->out.len) {
@@ -119,13 +119,13 @@ static void format_run(struct code_job *j, const struct sandbox_outcome *o, stru
     execute_attach(j, &images, answer, &names);
 }
 
-static void tell_job(struct code_job *j, struct code_answer *answer) {
+static void answer_job(struct code_job *j, struct code_answer *answer) {
     cleanup_arena struct arena a;
     arena_init(&a);
     code_answer_text(answer, arena_printf(&a, "Still running as job %s", j->id));
 }
 
-/* The code travels as data and is run by the prompt of the prelude. */
+/* The code is passed as data; the prompt of the prelude runs it. */
 static void run(struct code_req *r, struct slice code, struct slice file, uint32_t argv,
                 struct code_run *how) {
     cleanup_buf struct buf context;
@@ -137,7 +137,7 @@ static void run(struct code_req *r, struct slice code, struct slice file, uint32
     emit_array(&e);
     emit_str(&e, code);
     emit_str(&e, file);
-    if (how->whole) {
+    if (how->as_process) {
         emit_array(&e);
         emit_str(&e, file);
         if (argv && tape_is(&r->tape, argv, TAPE_ARRAY))
@@ -161,14 +161,14 @@ static void run(struct code_req *r, struct slice code, struct slice file, uint32
                       1000;
     how->memory_mb = SANDBOX_MEMORY_MB;
     how->format = format_run;
-    how->handle = tell_job;
+    how->handle = answer_job;
     if (context.full)
         code_reply_text(r, SLICE("Error: the code is too large"), false);
     else
         code_start_run(r, how);
 }
 
-/* False: answered. The name is checked like every other, which the model does not do. */
+/* False: answered. Checks the name like every other path; the original does not. */
 static bool save_first(struct code_req *r, struct slice code, struct slice *ret_suffix) {
     struct slice name = path_arg(r, "save_as");
     *ret_suffix = (struct slice){0};
@@ -206,7 +206,7 @@ static void run_code(struct code_req *r) {
     }
     if (!environment_ok(r, "system") || !save_first(r, code, &saved))
         return;
-    struct code_run how = {.session = inline_mode ? session : (struct slice){0}, .whole = !inline_mode};
+    struct code_run how = {.session = inline_mode ? session : (struct slice){0}, .as_process = !inline_mode};
     how.head = inline_mode
                    ? arena_printf(&r->arena, "Execution in session '%.*s' (inline mode)%.*s",
                                   SLICE_FMT(session), SLICE_FMT(saved))
@@ -226,7 +226,7 @@ static void run_file(struct code_req *r) {
     } else if (result != WORKSPACE_OK) {
         code_reply_text(r, arena_printf(&r->arena, "File '%.*s' not found.", SLICE_FMT(full)), false);
     } else if (environment_ok(r, "default")) {
-        struct code_run how = {.whole = true};
+        struct code_run how = {.as_process = true};
         how.head = arena_printf(&r->arena, "Execution of '%.*s' in 'system' environment", SLICE_FMT(full));
         run(r, buf_slice(&code), full, code_arg_node(r, "arguments"), &how);
     }
@@ -262,7 +262,7 @@ static void format_packages(struct code_job *j, const struct sandbox_outcome *o,
                 some ? "Installed Packages in 'system':\n\n" : "No packages found in environment 'system'.");
     if (some)
         TAPE_FOR_ELEM(&t, 0, i)
-    if (tape_is(&t, i, TAPE_ARRAY)) /* the last one tells what was left out of a long list */
+    if (tape_is(&t, i, TAPE_ARRAY)) /* the last element describes what was omitted from a long list */
         buf_printf(&out, "- %.*s %.*s\n", SLICE_FMT(tape_text(&t, i + 1, &a)),
                    SLICE_FMT(tape_text(&t, i + 2, &a)));
     code_answer_text(answer, buf_slice(&out));
@@ -279,7 +279,7 @@ static void ask_packages(struct code_req *r,
         .timeout_ms = CODE_TIMEOUT_S * 1000,
         .memory_mb = SANDBOX_MEMORY_MB,
         .format = format,
-        .handle = tell_job,
+        .handle = answer_job,
         .reply = reply,
     };
     code_start_run(r, &how);

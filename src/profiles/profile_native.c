@@ -1,5 +1,5 @@
-/* The native profile: everything there is. Names, arguments and results of the tools that Code Execution MCP
- * has are its own; what goes beyond is added, never changed. */
+/* The native profile: all tools. Tools of Code Execution MCP keep its names, arguments and results;
+ * extensions only add to them. */
 #include "profiles/discover.h"
 #include "profiles/execute.h"
 #include "profiles/native.h"

@@ -9,13 +9,13 @@
 #include "policy/schema.h"
 #include "profiles/execute.h"
 
-/* A default export is run by the runtime, without arguments, unless it is taken away. */
+/* The runtime calls a default export without arguments, unless it is removed. */
 #define CALL_MAIN                                                                                            \
     "const skill_main = typeof main === \"function\" ? main : __exports.default;\n"                          \
     "delete __exports.default;\n"                                                                            \
     "return await skill_main(skill_arguments);"
 
-/* What calls the skill's function once its code has run. */
+/* Code that calls the skill's function after its code has run. */
 static const struct {
     const char *call;
     uint32_t prelude;

@@ -10,7 +10,7 @@
 
 #define PRIVACY_MATCH_LIMIT 100000
 
-/* Shapes, by the kind that their tokens get; one group each. */
+/* Patterns, by the kind of their tokens; one group each. */
 static const char *const kinds[] = {"EMAIL", "SSN", "CREDIT_CARD", "PHONE", "IP", "SECRET"};
 static const char shapes[] =
     "([A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\\.[A-Za-z0-9-]{1,63}){0,8}?\\.[A-Za-z]{2,24})"
@@ -26,7 +26,7 @@ static pcre2_code *compile(void) {
     return pcre2_compile((PCRE2_SPTR)shapes, sizeof(shapes) - 1, 0, &code, &at, NULL);
 }
 
-/* Which group, and from where to where; false at the end or when the pattern gives up. */
+/* The group and its range; false at the end or if the pattern hits a match limit. */
 static bool next_shape(const pcre2_code *re, pcre2_match_data *found, pcre2_match_context *limits,
                        struct slice text, size_t from, size_t *ret_kind, size_t *ret_start, size_t *ret_end) {
     if (pcre2_match(re, (PCRE2_SPTR)text.ptr, text.len, from, 0, found, limits) < 0)

@@ -1,4 +1,4 @@
-/* The face of the engine: requests in a line, a pool of warm children, sessions. */
+/* The interface of the engine: a queue of requests, a pool of warm children, sessions. */
 #include "runner/sandbox.h"
 
 #include "base/check.h"
@@ -65,7 +65,7 @@ static int write_memory(const char *what, struct slice bytes, int *ret_fd, struc
     return 0;
 }
 
-/* As the interpreters read it: language (0 is Python, 1 JavaScript), length, bytes. */
+/* The format that the interpreters read: language (0 is Python, 1 JavaScript), length, bytes. */
 static int write_preludes(const struct sandbox_config *config, int *ret_fd, struct err *err) {
     cleanup_buf struct buf all;
     buf_init(&all, SANDBOX_PRELUDES_MAX * (SANDBOX_PRELUDE_MAX + 8));
@@ -123,6 +123,8 @@ int sandbox_open(struct io_loop *loop, struct spawn *spawn, const struct sandbox
     tape_init(&s->tape);
     if (config->packages && *config->packages)
         s->packages = mem_dup(config->packages, strlen(config->packages));
+    if (config->uids && *config->uids)
+        s->uids = mem_dup(config->uids, strlen(config->uids));
     s->given[SANDBOX_GIVEN_PYTHON] = given_or_env(config->python, "SALLYPORT_PYTHON");
     s->given[SANDBOX_GIVEN_NODE] = given_or_env(config->node, "SALLYPORT_NODE");
     s->given[SANDBOX_GIVEN_BUN] = given_or_env(config->bun, "SALLYPORT_BUN");
@@ -162,18 +164,24 @@ void sandbox_close(struct sandbox *s) {
     for (int i = 0; i < SANDBOX_GIVEN; i++)
         free(s->given[i]);
     free(s->packages);
+    free(s->uids);
     tape_free(&s->tape);
     s->magic = 0;
     free(s);
 }
 
-/* ---- what the machine can do ---- */
+/* ---- capabilities of the machine ---- */
 
 int sandbox_tier(const struct sandbox *s) { return s->tier; }
 const char *sandbox_tier_why(const struct sandbox *s) { return s->tier_why; }
 int sandbox_group(const struct sandbox *s, const char **ret_why) {
     *ret_why = s->group_why;
     return s->group;
+}
+
+bool sandbox_own_uids(const struct sandbox *s, const char **ret_text) {
+    *ret_text = s->uids_text;
+    return s->own_uids;
 }
 
 static enum frame_runtime runtime_of(enum sandbox_language language) {
@@ -219,7 +227,7 @@ void sandbox_stats(const struct sandbox *s, struct sandbox_stats *ret_stats) {
     }
 }
 
-/* ---- the waiting line ---- */
+/* ---- the queue ---- */
 
 static struct box *find_session(struct sandbox *s, enum frame_runtime runtime, enum sandbox_profile profile,
                                 struct slice name) {
@@ -250,7 +258,7 @@ static struct box *find_idle(struct sandbox *s, size_t kind) {
     return NULL;
 }
 
-/* The one that was parked longest makes room for a new session. */
+/* The session that was parked longest makes room for a new one. */
 static void make_room_for_session(struct sandbox *s) {
     uint32_t count = 0;
     struct box *oldest = NULL;
@@ -274,8 +282,8 @@ static bool mentions(struct slice code, const char *words) {
     return false;
 }
 
-/* The heavy interpreter, with numpy and its like loaded, only for code that asks for them; not for a run that
- * brings packages, which may be others of these names. */
+/* The interpreter with numpy and similar packages preloaded is used only for code that imports them. A run
+ * with its own packages does not use it, because they may have the same names. */
 static enum frame_runtime pick_runtime(const struct sandbox *s, const struct sandbox_request *r) {
     if (r->language != SANDBOX_PYTHON)
         return runtime_of(r->language);
@@ -285,11 +293,11 @@ static enum frame_runtime pick_runtime(const struct sandbox *s, const struct san
     return mentions(r->code, heavy) || mentions(r->context, heavy) ? FRAME_PYTHON_DATA : FRAME_PYTHON;
 }
 
-/* What became of a run's turn. */
+/* The result of a run's turn. */
 enum turn {
-    TURN_TAKEN, /* it has left the line */
-    TURN_LATER, /* it waits for something of its own; the next of its share may go */
-    TURN_FULL,  /* its share, or everything, is at a ceiling */
+    TURN_TAKEN, /* it has left the queue */
+    TURN_LATER, /* it waits for something of its own; the next run of its share may start */
+    TURN_FULL,  /* its share, or the engine, is at a ceiling */
 };
 
 static enum turn try_assign(struct sandbox *s, struct sandbox_run *run, uint32_t needed[SANDBOX_KINDS]) {
@@ -337,8 +345,7 @@ static enum turn try_assign(struct sandbox *s, struct sandbox_run *run, uint32_t
     return TURN_TAKEN;
 }
 
-/* One run of a share at a time, so that no run waits behind another grant's whole queue. True when one went.
- */
+/* Starts one run of a share, so that no run waits behind another grant's whole queue. True if one started. */
 static bool serve_share(struct sandbox *s, struct sandbox_share *share, uint32_t needed[SANDBOX_KINDS]) {
     LIST_FOR_SAFE (n, next, &share->waiting) {
         const enum turn turn = try_assign(s, container_of(n, struct sandbox_run, node), needed);
@@ -348,7 +355,7 @@ static bool serve_share(struct sandbox *s, struct sandbox_share *share, uint32_t
     return false;
 }
 
-/* Until no share's turn starts a run; `needed` is then what the rest waits for. */
+/* Repeats until no share can start a run. `needed` is then what the remaining runs wait for. */
 static void serve_all(struct sandbox *s, uint32_t needed[SANDBOX_KINDS]) {
     bool served = true;
     while (served && !s->pump_again) {
@@ -362,7 +369,7 @@ static void serve_all(struct sandbox *s, uint32_t needed[SANDBOX_KINDS]) {
             list_remove(n);
             list_push(&s->shares, n);
             if (s->pump_again)
-                break; /* the line may have changed under us */
+                break; /* the queue may have changed during the call */
         }
     }
 }
@@ -379,8 +386,8 @@ static void pump(struct sandbox *s);
 
 static void on_refill(struct io_timer *timer) { pump(container_of(timer, struct sandbox, refill)); }
 
-/* Children for the waiting runs, and a few spare ones. As long as one of these is left they are
- * made when it has become quiet: runs would share their processor with them. */
+/* Starts children for waiting runs, and a few spare ones. While one spare child is left, new ones are
+ * started only when the engine is idle, because they would compete with runs for the processor. */
 static void start_missing(struct sandbox *s, const uint32_t needed[SANDBOX_KINDS]) {
     const uint64_t now = io_now_ms(s->loop);
     const bool quiet = now - s->begun_ms >= SANDBOX_REFILL_MS;
@@ -405,7 +412,7 @@ static void pump(struct sandbox *s) {
     struct err err = {""};
     if (s->closing || s->pumping)
         return;
-    s->pumping = true; /* done() may come back here with its next request */
+    s->pumping = true; /* done() may submit the next request here */
     do {
         s->pump_again = false;
         if (s->control < 0 && s->total.waiting_count && sandbox_box_helper_start(s, &err) != 0)
@@ -437,7 +444,7 @@ static const struct sandbox_events events = {
     .changed = pump,
 };
 
-/* Idle sessions, and warm children of kinds that are no longer used. */
+/* Ends idle sessions, and warm children of kinds that are no longer used. */
 static void on_tick(struct io_timer *timer) {
     struct sandbox *s = container_of(timer, struct sandbox, tick);
     const uint64_t now = io_now_ms(s->loop);
@@ -460,7 +467,7 @@ static int check_request(const struct sandbox *s, const struct sandbox_request *
         return err_set(err, "code and context may have %u MB each", SANDBOX_CODE_MAX >> 20);
     if (r->session.len > SANDBOX_SESSION_NAME_MAX ||
         memchr(r->session.ptr ? r->session.ptr : "", 0, r->session.len))
-        return err_set(err, "a session's name has at most %d bytes", SANDBOX_SESSION_NAME_MAX);
+        return err_set(err, "a session's name may have at most %d bytes", SANDBOX_SESSION_NAME_MAX);
     if (r->timeout_ms > s->timeout_ms_max)
         return err_set(err, "code may run for %g seconds at most", s->timeout_ms_max / 1000.0);
     if (r->memory_mb > s->memory_mb_max)
@@ -475,8 +482,7 @@ static int check_request(const struct sandbox *s, const struct sandbox_request *
     return 0;
 }
 
-/* What waits outside the line until the loop's next turn: nothing is called back from inside sandbox_start().
- */
+/* Holds what waits outside the queue until the loop's next turn: no callback runs inside sandbox_start(). */
 static void on_first_turn(struct io_timer *timer) {
     struct sandbox_run *run = container_of(timer, struct sandbox_run, timer);
     pump(run->engine);
@@ -518,7 +524,8 @@ struct sandbox_run *sandbox_start(struct sandbox *s, const struct sandbox_reques
     run->share = sandbox_share_of(s, run->request.share);
     sandbox_share_wait(run);
     s->pump_again = true;
-    /* A run that can begin does so immediately; one that must be refused is, on the loop's next turn. */
+    /* A run that can start does so immediately. A run that must be refused is refused on the loop's next
+     * turn. */
     if (s->pumping || (s->said_hello && s->control >= 0 && sandbox_why_not(s, request->language) == NULL &&
                        s->kinds[sandbox_kind_of(pick_runtime(s, request), request->profile)].failures == 0))
         pump(s);

@@ -14,11 +14,11 @@
 #include <sys/syscall.h>
 
 #define READ_BYTES 65536
-#define READS_MAX 16 /* of one stream before others get their turn */
+#define READS_MAX 16 /* bytes read from one stream before other streams get their turn */
 
 /* ---- streams ---- */
 
-/* Reads what is there. False at the end of the stream. */
+/* Reads available bytes. False at the end of the stream. */
 static bool stream_read(struct box_stream *st, int reads) {
     char bytes[READ_BYTES];
     while (st->fd >= 0 && reads-- > 0) {
@@ -47,8 +47,8 @@ static void on_stream(uv_poll_t *handle, int status, int events) {
 static void on_report(struct sandbox *s, struct frame_report *r, int fds[PACKET_FDS]);
 static void box_free(struct box *b);
 
-/* The helper reports a call before the call returns, so before the code can be done; but the report comes by
- * another socket and may be read here first. Other reports are left for their turn. */
+/* The helper reports a system call before it returns, so before the code can finish. But the report uses
+ * another socket, and the end may be read first. Other reports are left for later. */
 static void take_violations(struct sandbox *s) {
     struct frame_report r;
     while (recv(s->control, &r, sizeof(r), MSG_PEEK | MSG_DONTWAIT) == (ssize_t)sizeof(r) &&
@@ -83,7 +83,7 @@ static void on_listen(struct io_timer *timer) {
         stream_listen(&b->streams[i], true);
 }
 
-/* Most runs have said everything before the timer's next turn; what they said is taken at their end. */
+/* Most runs end before the timer fires; their output is read at the end. */
 void sandbox_box_listen(struct box *b, bool on) {
     if (on) {
         io_timer_arm(b->engine->loop, &b->listen, 1, on_listen);
@@ -105,7 +105,7 @@ static void box_idle(struct box *b) {
     b->since_ms = io_now_ms(s->loop);
 }
 
-/* No code has been near it: another one takes its place. */
+/* No code has run in it: another child replaces it. */
 static void on_no_sign(struct io_timer *timer) {
     struct box *b = container_of(timer, struct box, wake);
     struct sandbox_kind *kind = &b->engine->kinds[sandbox_kind_of(b->runtime, b->profile)];
@@ -126,7 +126,7 @@ static void box_wait_for_sign(struct box *b) {
     io_timer_arm(b->engine->loop, &b->wake, (uint64_t)b->engine->wake_ms << kind->missed, on_no_sign);
 }
 
-/* Bytes of the sign that were there; the rest of it may be on its way. */
+/* Length of the part of the ready signal that arrived; the rest may follow. */
 static size_t box_take_sign(struct box *b, struct slice bytes) {
     static const struct frame_head sign = {.kind = FRAME_AWAKE};
     if (bytes.len > FRAME_HEAD_BYTES || memcmp(bytes.ptr, &sign, bytes.len) != 0) {
@@ -145,7 +145,7 @@ static size_t on_bridge(struct io_conn *c, void *owner, struct block *block, cha
     struct box *b = owner;
     if (b->state == BOX_WAKING)
         return box_take_sign(b, slice_of(ptr, len));
-    if (!b->run) { /* unsolicited: a parked guest must be silent */
+    if (!b->run) { /* unsolicited: a parked guest must not send anything */
         sandbox_box_kill(b);
         return len;
     }
@@ -179,7 +179,7 @@ static void close_fd(int *fd) {
     *fd = -1;
 }
 
-/* Our ends do not block; the sandbox's do. */
+/* Our ends do not block; the sandbox's ends do. */
 static int open_ends(struct box *b, int theirs[3]) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
@@ -310,12 +310,12 @@ static void on_started(struct sandbox *s, struct box *b, const struct frame_repo
     b->pidfd = steal_fd(fds[0]);
     b->workspace = steal_fd(fds[1]);
     b->network = steal_fd(fds[2]);
-    if (b->state == BOX_DYING) { /* not wanted any more */
+    if (b->state == BOX_DYING) { /* no longer needed */
         syscall(SYS_pidfd_send_signal, b->pidfd, SIGKILL, NULL, 0);
         return;
     }
     box_attach(b);
-    if (b->runtime >= FRAME_NODE) /* it has threads, or rather has not: see CONFINE_AWAKE */
+    if (b->runtime >= FRAME_NODE) /* whether it has threads: see CONFINE_AWAKE */
         box_wait_for_sign(b);
     else
         box_idle(b);
@@ -354,6 +354,9 @@ static void on_report(struct sandbox *s, struct frame_report *r, int fds[PACKET_
         snprintf(s->tier_refusal, sizeof(s->tier_refusal),
                  "this machine cannot confine code well enough (see `sallyport doctor`)%s%s",
                  *r->text ? ": " : "", r->text);
+    } else if (r->kind == FRAME_IDS) {
+        s->own_uids = r->value > 0;
+        snprintf(s->uids_text, sizeof(s->uids_text), "%s", r->text);
     } else if (r->kind == FRAME_GROUP) {
         s->group = r->value;
         snprintf(s->group_why, sizeof(s->group_why), "%s", r->text);
@@ -450,9 +453,9 @@ static void drop_control(struct sandbox *s) {
     s->errors = NULL;
 }
 
-/* Everything it made dies with it; the next run starts another one. What it has found out about the machine
- * stays valid, so that runs are accepted. One that does not even come up would not the next time
- * either: the waiting runs fail. */
+/* All its children die with it; the next run starts another helper. What it found out about the machine
+ * stays valid, so runs are accepted. If the helper failed to start, a new one would fail too: the waiting
+ * runs fail. */
 static void helper_lost(struct sandbox *s) {
     if (s->control < 0)
         return;
@@ -486,6 +489,10 @@ static size_t helper_arguments(struct sandbox *s, char texts[][FRAME_PATH_MAX + 
             snprintf(texts[t], FRAME_PATH_MAX + 16, "%s=%.1000s", names[i], s->given[i]);
             argv[n++] = texts[t++];
         }
+    if (s->uids) {
+        snprintf(texts[t], FRAME_PATH_MAX + 16, "uids=%.100s", s->uids);
+        argv[n++] = texts[t++];
+    }
     if (s->packages) {
         snprintf(texts[t], FRAME_PATH_MAX + 16, "packages=%.1000s", s->packages);
         argv[n++] = texts[t++];
@@ -510,11 +517,11 @@ static size_t helper_arguments(struct sandbox *s, char texts[][FRAME_PATH_MAX + 
 }
 
 int sandbox_box_helper_start(struct sandbox *s, struct err *err) {
-    char texts[12][FRAME_PATH_MAX + 16], path[4096];
-    /* What an interpreter must not bring along: the helper looks, and hands on none of it. */
+    char texts[13][FRAME_PATH_MAX + 16], path[4096];
+    /* Variables that an interpreter must not inherit. The helper reads them and passes none on. */
     static const char *const homes[] = {"HOME", "SALLYPORT_HOME", "XDG_STATE_HOME"};
     char home[ARRAY_LEN(homes)][FRAME_PATH_MAX];
-    const char *argv[14], *envp[ARRAY_LEN(homes) + 2] = {path};
+    const char *argv[15], *envp[ARRAY_LEN(homes) + 2] = {path};
     int ends[2];
     for (size_t i = 0, n = 1; i < ARRAY_LEN(homes); i++)
         if (getenv(homes[i])) {

@@ -1,6 +1,6 @@
 /* The structs of this room: the engine, its sandboxes ("boxes") and its runs.
  *
- *   sandbox.c        the face: requests, queue, pool, sessions
+ *   sandbox.c        the interface: requests, queue, pool, sessions
  *   sandbox_run.c    one run: frames, limits, clock, outcome
  *   sandbox_box.c    the helper and its children: start, exit, violations, streams
  *
@@ -23,7 +23,7 @@
 
 #define SANDBOX_KINDS (FRAME_RUNTIMES * FRAME_PROFILES)
 
-/* Interpreters that an operator can name. */
+/* Interpreters that an operator can configure. */
 enum { SANDBOX_GIVEN_PYTHON, SANDBOX_GIVEN_NODE, SANDBOX_GIVEN_BUN, SANDBOX_GIVEN };
 
 enum box_state { BOX_STARTING, BOX_WAKING, BOX_IDLE, BOX_BUSY, BOX_PARKED, BOX_DYING };
@@ -36,17 +36,17 @@ struct box_stream {
     enum sandbox_stream which;
 };
 
-/* What one grant has under way. */
+/* The running and waiting work of one grant. */
 struct sandbox_share {
-    struct list node; /* in the engine's; the one that was served longest ago comes first */
+    struct list node; /* in the engine's list; the share that was served longest ago comes first */
     char *name;
-    struct list waiting; /* runs without a box */
+    struct list waiting; /* waiting runs, without a box */
     uint32_t waiting_count, running, parked;
-    uint32_t children; /* that are charged to it */
-    uint32_t claimed;  /* in this look at the line: runs for which a child is to be made */
+    uint32_t children; /* resources charged to it */
+    uint32_t claimed;  /* during this pass over the queue: runs that need a new child */
     uint64_t memory_mb;
-    uint64_t window;          /* number of the minute that these belong to */
-    uint64_t cpu_us, wall_us; /* of runs that ended in it */
+    uint64_t window;          /* the minute that these belong to */
+    uint64_t cpu_us, wall_us; /* of runs that ended in that minute */
 };
 
 struct box {
@@ -59,49 +59,49 @@ struct box {
     int bridge_fd;
     int pidfd;
     int workspace;
-    int network; /* listener of its loop-back, or -1 */
+    int network; /* listener on its loopback, or -1 */
     struct io_conn *bridge;
     struct box_stream streams[2];
-    struct io_timer wake;   /* WAKING: how long we wait for its first message */
-    struct io_timer listen; /* when the streams are to be watched */
-    uint32_t handles;       /* open uv handles; freed when they are closed */
-    bool gone;              /* out of the engine's list */
+    struct io_timer wake;   /* WAKING: time-out of its first message */
+    struct io_timer listen; /* when the streams are watched again */
+    uint32_t handles;       /* open uv handles; freed when all are closed */
+    bool gone;              /* removed from the engine's list */
     struct sandbox_run *run;
     char *session; /* name, or NULL */
     uint32_t session_runs;
-    struct sandbox_share *payer; /* whose runs it has had: its processor time is charged there */
-    bool parked;                 /* as counted in the payer's share */
-    uint32_t memory_mb;          /* parked: what it may take */
+    struct sandbox_share *payer; /* the share that its processor time is charged to */
+    bool parked;                 /* as charged to the payer's share */
+    uint32_t memory_mb;          /* parked: its limits */
     uint64_t since_ms;           /* parked, or idle */
 };
 
 struct sandbox_runtime {
     bool known;
     bool usable;
-    char name[FRAME_REASON_MAX]; /* or why not */
+    char name[FRAME_REASON_MAX]; /* the reason if it is not usable */
     char modules[FRAME_REASON_MAX];
 };
 
 struct sandbox_kind {
     uint64_t used_ms;
-    uint32_t failures; /* children in a row that did not start */
-    uint32_t missed;   /* children in a row that did not come to life */
+    uint32_t failures; /* consecutive children that failed to start */
+    uint32_t missed;   /* consecutive children that did not become ready */
     char why[FRAME_REASON_MAX];
 };
 
 /* Filled in by sandbox.c. */
 struct sandbox_events {
-    /* of a run's box */
+    /* about a run's box */
     void (*output)(struct sandbox_run *run, enum sandbox_stream which, struct slice bytes);
     void (*violation)(struct sandbox_run *run, const char *name, bool ended);
     void (*exited)(struct sandbox_run *run, const struct frame_report *report);
-    size_t (*frames)(struct sandbox_run *run, struct slice bytes, size_t *ret_want); /* bytes taken */
+    size_t (*frames)(struct sandbox_run *run, struct slice bytes,
+                     size_t *ret_want); /* returns the bytes consumed */
     void (*abandoned)(struct sandbox_run *run, const char *why);
-    /* of the engine */
-    void (*helper_known)(struct sandbox *s); /* more is known of what the machine can do */
-    void (*helper_refused)(
-        struct sandbox *s);             /* the helper does not start: no run that waits will be served */
-    void (*changed)(struct sandbox *s); /* a box is idle, or there is room for another run */
+    /* about the engine */
+    void (*helper_known)(struct sandbox *s);   /* new facts about the capabilities of the machine */
+    void (*helper_refused)(struct sandbox *s); /* the helper does not start: waiting runs must fail */
+    void (*changed)(struct sandbox *s);        /* a box is idle, or there is room for another run */
 };
 
 struct sandbox {
@@ -114,9 +114,10 @@ struct sandbox {
     char helper_dir[FRAME_PATH_MAX];
     char *given[SANDBOX_GIVEN];
     char *packages; /* directory, or NULL */
+    char *uids;     /* as configured, or NULL */
     int min_tier;
     uint32_t wake_ms, warm, memory_mb_max, timeout_ms_max, workspace_mb, languages;
-    struct sandbox_ceiling ceiling, share_ceiling; /* of all together, and of each share */
+    struct sandbox_ceiling ceiling, share_ceiling; /* for all runs together, and for each share */
     struct sandbox_share total;
     struct list shares;
     enum sandbox_profile profile;
@@ -129,20 +130,22 @@ struct sandbox {
     bool starting, said_hello, told_ready;
     int tier;
     char tier_why[FRAME_REASON_MAX];
-    char tier_refusal[FRAME_REASON_MAX + 96]; /* what a run is told where that tier is not enough */
+    char tier_refusal[FRAME_REASON_MAX + 96]; /* the error for runs if that tier is too low */
     int group;                                /* version of the control groups */
     char group_why[FRAME_REASON_MAX];
-    char trouble[FRAME_REASON_MAX]; /* last words of the helper */
+    bool own_uids;                    /* each child has its own uid */
+    char uids_text[FRAME_REASON_MAX]; /* the range, or why there is none */
+    char trouble[FRAME_REASON_MAX];   /* last lines of the helper's stderr */
     struct io_conn *errors;
     struct sandbox_runtime runtimes[FRAME_RUNTIMES];
     struct sandbox_kind kinds[SANDBOX_KINDS];
     struct list boxes;
     struct list running;
-    struct list finishing; /* over, while their files are fetched */
+    struct list finishing; /* ended runs whose files are being fetched */
     uint64_t begun_ms;     /* the last run that got a child */
     uint64_t last_token;
     struct io_timer tick;
-    struct io_timer refill; /* children for later are made when the ones at work have had their time */
+    struct io_timer refill; /* spare children are started when the current ones have had time to start */
     struct tape tape;
     struct sandbox_stats stats;
     bool closing, pumping, pump_again;
@@ -155,32 +158,32 @@ struct sandbox_run {
     const struct sandbox_handlers *handlers;
     void *owner;
     struct arena arena;
-    struct sandbox_request request; /* slices in the arena */
+    struct sandbox_request request; /* slices refer to the arena */
     struct sandbox_share *share;
     enum frame_runtime runtime;
     struct box *box;
     struct io_timer timer;
-    bool cold;  /* no warm child was there for it */
-    bool begun; /* it has a child, or had one */
-    bool over;  /* and no longer counts as running */
-    bool sent;  /* the code is with the sandbox */
+    bool cold;  /* no warm child was available */
+    bool begun; /* it has or had a child */
+    bool over;  /* it no longer counts as running */
+    bool sent;  /* the code was sent to the sandbox */
     bool timed_out, cancelled, ended_for_violation, too_much_output, bad_frame, done_seen, fresh_session;
     struct copy_job *copy; /* files are being copied */
     uint64_t asked_us, start_us, deadline_ms;
-    struct buf seen;                 /* its files when they were copied in; see sandbox_files.h */
+    struct buf seen;                 /* its files as they were copied in; see sandbox_files.h */
     struct sandbox_output output[2]; /* by enum sandbox_stream */
     uint32_t calls, open_count, last_id, progresses;
     uint64_t call_bytes;
-    uint64_t answered_us; /* the last call */
-    bool awake;           /* and the gate looks out for the next */
-    uint32_t sleeps;      /* calls after which it does not */
-    uint32_t in_vain;     /* how many those were the last time */
+    uint64_t answered_us;     /* time of the last call */
+    bool spinning;            /* the gate spins for the next call */
+    uint32_t spin_skips;      /* calls to let pass without spinning */
+    uint32_t spin_skips_last; /* the previous value of spin_skips */
     uint32_t open[SANDBOX_CALLS_OPEN_MAX];
     struct sandbox_image images[FRAME_IMAGES_MAX];
     size_t image_count, image_bytes;
     struct sandbox_violation violations[SANDBOX_VIOLATIONS_MAX];
     size_t violation_count;
-    struct sandbox_outcome outcome; /* filled in as the end comes nearer */
+    struct sandbox_outcome outcome; /* filled in step by step at the end */
     char error_text[FRAME_REASON_MAX];
 };
 

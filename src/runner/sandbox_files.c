@@ -1,6 +1,6 @@
-/* Every name is opened relative to the directory it was read from, with openat2 refusing links, mount points
- * and ways up, without blocking on what is no file, and only then looked at through the descriptor. So there
- * is no moment between check and use, whatever the guest renames meanwhile. */
+/* Every name is opened relative to its directory with openat2, which refuses links, mount points and
+ * parent directories, and does not block on special files. The type is checked only through the
+ * descriptor. So there is no race between check and use, whatever the guest renames meanwhile. */
 #include "runner/sandbox_files.h"
 
 #include "base/clock.h"
@@ -20,8 +20,9 @@
 #include <sys/syscall.h>
 
 #define NAME_BYTES_MAX 255
-#define RECENT_MS 50     /* a file that was written since could be written again at the same time */
-#define CONFLICTS_MAX 99 /* versions of one file beside it */
+#define RECENT_MS                                                                                            \
+    50 /* a file written more recently than this could be written again with the same time stamp */
+#define CONFLICTS_MAX 99 /* copies of one file under other names */
 
 struct level {
     DIR *from;
@@ -29,8 +30,9 @@ struct level {
     char name[NAME_BYTES_MAX + 1];
 };
 
-/* A file, or directory, at one moment. Time goes in steps of some milliseconds here, and two changes may fall
- * into one; but a change also sets the time of the last write, which copying has set back. */
+/* State of a file or directory at one moment. Time stamps have a granularity of some milliseconds, so two
+ * changes may have the same one. But a change also sets the modification time, which copying has set to an
+ * older value. */
 struct moment {
     ino_t inode; /* 0: cannot be distinguished from a later one */
     struct timespec changed, written;
@@ -46,7 +48,7 @@ struct copy {
     uint32_t depth;
 };
 
-/* Acts as the guest's uid on its side: root could neither create files in its file system nor should it. Per
+/* Acts as the guest's uid on its side: root cannot create files in its file system, and should not. Per
  * thread. */
 static void as_guest(const struct sandbox_files *job, bool on) {
     if (geteuid() != 0 || job->guest_uid == 0)
@@ -79,8 +81,7 @@ static void skip(struct copy *c, const char *name, const char *why) {
         err_set(&c->job->first_skipped, "%s: %s", name, why);
 }
 
-/* Names that mean something else to some tool are not carried over: control characters, and what is not
- * UTF-8. */
+/* Names that some tool could misread are not copied: control characters, and invalid UTF-8. */
 static bool name_fits(const char *name) {
     const size_t len = strlen(name);
     for (size_t i = 0; i < len; i++)
@@ -103,9 +104,8 @@ static bool same_moment(const struct moment *m, const struct stat *st) {
     return m->inode == st->st_ino && same_time(m->changed, st->st_ctim) && same_time(m->written, st->st_mtim);
 }
 
-/* What was copied in and has not changed since, on the guest's side or on the host's; NULL when there is
- * none.
- */
+/* The entry that was copied in and has not changed since, neither on the guest's side nor on the host's;
+ * NULL if there is none. */
 static const struct seen *unchanged(const struct sandbox_files *job, const struct stat *st, bool guest) {
     const struct seen *all = (const struct seen *)job->seen.ptr;
     for (size_t i = 0; i < job->seen.len / sizeof(*all); i++)
@@ -118,7 +118,7 @@ static bool same_file(const struct stat *a, const struct stat *b) {
     return S_ISREG(b->st_mode) && a->st_size == b->st_size && same_time(a->st_mtim, b->st_mtim);
 }
 
-/* At most the bytes it had when it was opened, and never more than are left of the quota. */
+/* Copies at most the bytes it had when it was opened, and never more than the remaining quota. */
 static int copy_bytes(struct copy *c, int in, int out, uint64_t size) {
     char block[65536];
     uint64_t done = 0;
@@ -160,8 +160,8 @@ static bool same_bytes(int in, int dir, const char *name) {
     return same;
 }
 
-/* The host's file has changed since it was copied in, or came since: another run or a tool wrote it. It
- * stays, and the guest's goes beside it. False when no name is free. */
+/* The host's file was changed or created since the copy in, by another run or a tool. It stays, and the
+ * guest's version is stored beside it. False if no name is free. */
 static bool name_beside(struct copy *c, int to, const char *name, char ret_name[NAME_BYTES_MAX + 1]) {
     struct stat st;
     for (int i = 1; i <= CONFLICTS_MAX; i++) {
@@ -180,14 +180,15 @@ static bool name_beside(struct copy *c, int to, const char *name, char ret_name[
     return false;
 }
 
-/* By its descriptor: its name may be another file's by now. False where there are no links. */
+/* By its descriptor, because its name may refer to another file by now. False if hard links are not
+ * available. */
 static bool link_file(int in, int to, const char *name) {
     char path[32];
     snprintf(path, sizeof(path), "/proc/self/fd/%d", in);
     return linkat(AT_FDCWD, path, to, name, AT_SYMLINK_FOLLOW) == 0;
 }
 
-/* A program stays one; what code has made is none. */
+/* An executable stays executable; files created by code are not. */
 static void write_file(struct copy *c, int in, const struct stat *st, int to, const char *name, mode_t mode) {
     struct sandbox_files *job = c->job;
     unlink_as(job, to, name, 0);
@@ -249,7 +250,7 @@ static void push(struct copy *c, int take_from, int take_to, const char *name) {
     snprintf(l->name, sizeof(l->name), "%s", name);
 }
 
-/* On the way in: both sides as they are now. Of a directory it only matters that it was there. */
+/* On the way in: records both sides. Of a directory only its existence matters. */
 static void remember(struct sandbox_files *job, const struct stat *host, int to, const char *name) {
     struct seen s = {.host = moment_of(host)};
     struct stat st;
@@ -276,7 +277,7 @@ static void take_entry(struct copy *c, const struct level *l, const char *name) 
     if (c->job->project && sandbox_is_left_out(name))
         return;
     if (!name_fits(name))
-        return skip(c, "a file", "its name cannot be carried over");
+        return skip(c, "a file", "its name is not supported");
     const int in = open_beneath(c->job, c->job->from_guest, dirfd(l->from), name, O_RDONLY, 0);
     if (in < 0)
         return skip(c, name, errno == ELOOP ? "a symbolic link" : strerror(errno));
@@ -301,7 +302,7 @@ static void take_entry(struct copy *c, const struct level *l, const char *name) 
 
 static bool is_dots(const char *name) { return strcmp(name, ".") == 0 || strcmp(name, "..") == 0; }
 
-/* A file or a whole directory of `to`. */
+/* Removes a file or a whole directory of `to`. */
 static void remove_one(const struct sandbox_files *job, int to, const char *top) {
     struct {
         DIR *dir;
@@ -322,7 +323,7 @@ static void remove_one(const struct sandbox_files *job, int to, const char *top)
             memcpy(stack[depth++].name, name, sizeof(name));
         }
         struct dirent *e = NULL;
-        while (depth) { /* the next entry, leaving the directories that are empty now */
+        while (depth) { /* the next entry, leaving directories that are empty now */
             while ((e = readdir(stack[depth - 1].dir)) && is_dots(e->d_name))
                 ;
             if (e)
@@ -341,14 +342,14 @@ void sandbox_files_remove(int dir, const char *name) {
     remove_one(&ours, dir, name);
 }
 
-/* Another run, or the client itself, may have put it there meanwhile, or changed it: then it is not this
- * run's to remove. Clocks would not tell: those of file systems tick every few milliseconds. */
+/* Another run, or the client itself, may have created or changed it in the meantime; then this run must
+ * not remove it. Time stamps cannot decide this: their granularity is a few milliseconds. */
 static bool came_since(const struct sandbox_files *job, int to, const char *name) {
     struct stat st;
     return fstatat(to, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !unchanged(job, &st, false);
 }
 
-/* What is gone on this side goes on the other. */
+/* Removes on the other side what was removed on this side. */
 static void remove_missing(const struct sandbox_files *job, const struct level *l) {
     const int again = openat(l->to, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = again >= 0 ? fdopendir(again) : NULL;

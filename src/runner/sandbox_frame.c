@@ -6,7 +6,7 @@
 #include <endian.h>
 #include <math.h>
 
-/* The largest body of each kind a sandbox may send; 0 for kinds that it may not. */
+/* The largest body of each frame type that a sandbox may send; 0 for types that it may not send. */
 static size_t body_max(uint32_t kind) {
     switch (kind) {
     case FRAME_CALL:
@@ -54,7 +54,7 @@ const char *sandbox_frame_call(struct slice body, struct tape *t, struct arena *
     if (!server || !tape_is(t, server, TAPE_STRING) || !tool || !tape_is(t, tool, TAPE_STRING))
         return "a call needs a server and a tool";
     if (!args || !tape_is(t, args, TAPE_OBJECT))
-        return "the arguments of a tool are an object";
+        return "the arguments of a tool must be an object";
     *ret_call =
         (struct sandbox_frame_call){tape_text(t, server, a), tape_text(t, tool, a), tape_raw(t, args)};
     return NULL;

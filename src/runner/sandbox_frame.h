@@ -1,4 +1,4 @@
-/* The strict reader of what a guest writes on the bridge. Pure functions over bytes. */
+/* The strict parser of frames that a guest writes on the bridge. Pure functions over bytes. */
 #pragma once
 
 #include "base/arena.h"
@@ -8,8 +8,8 @@
 
 enum sandbox_read {
     SANDBOX_READ_OK,
-    SANDBOX_READ_AGAIN, /* more bytes are needed: *ret_want in all */
-    SANDBOX_READ_BAD,   /* no guest of ours writes that: end it */
+    SANDBOX_READ_AGAIN, /* more bytes are needed: *ret_want in total */
+    SANDBOX_READ_BAD,   /* malformed: the guest must be ended */
 };
 
 struct sandbox_frame {
@@ -18,16 +18,16 @@ struct sandbox_frame {
     struct slice body;
 };
 
-/* Cuts the first frame off `bytes`. Only kinds that a sandbox may send, only sizes that they may have. */
+/* Reads the first frame of `bytes`. Accepts only types that a sandbox may send, within their sizes. */
 enum sandbox_read sandbox_frame_read(struct slice bytes, struct sandbox_frame *ret_frame, size_t *ret_want);
 /* Appends a frame's header. */
 void sandbox_frame_head(struct buf *out, enum frame_kind kind, uint32_t id, size_t length);
 
 struct sandbox_frame_call {
     struct slice server, tool; /* decoded */
-    struct slice args;         /* a JSON object as it stands in the frame */
+    struct slice args;         /* a JSON object as written in the frame */
 };
-/* NULL, or what is wrong with it in words for the guest. The tape and the slices point into the body. */
+/* Returns NULL, or the error for the guest. The tape and the slices point into the body. */
 const char *sandbox_frame_call(struct slice body, struct tape *t, struct arena *a,
                                struct sandbox_frame_call *ret_call);
 
@@ -47,5 +47,5 @@ struct sandbox_frame_done {
 bool sandbox_frame_done(struct slice body, struct tape *t, struct arena *a,
                         struct sandbox_frame_done *ret_done);
 
-/* MIME type and bytes; false when it is none of the image types that are passed on. */
+/* MIME type and bytes; false if it is not a supported image type. */
 bool sandbox_frame_image(struct slice body, struct slice *ret_mime, struct slice *ret_bytes);

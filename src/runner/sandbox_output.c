@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "runner/shape.h"
 
-#define LINE_MAX_BYTES 64 /* of the line that counts what is missing */
+#define LINE_MAX_BYTES 64 /* bytes of the line that counts the omitted bytes */
 
 void sandbox_output_init(struct sandbox_output *o, size_t max) { *o = (struct sandbox_output){.max = max}; }
 

@@ -27,7 +27,7 @@
 
 static void run_finish(struct sandbox_run *run);
 
-/* ---- the end ---- */
+/* ---- completion ---- */
 
 static void set_end(struct sandbox_run *run, enum sandbox_exit how, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -65,7 +65,7 @@ static void count_outcome(struct sandbox_stats *stats, const struct sandbox_outc
     stats->wall_us += o->wall_us;
 }
 
-/* Hands the outcome over; the run and what it points to end with it. */
+/* Reports the outcome; the run and its data are freed afterwards. */
 static void run_deliver(struct sandbox_run *run) {
     struct sandbox *s = run->engine;
     struct sandbox_outcome *o = &run->outcome;
@@ -108,7 +108,7 @@ void sandbox_run_deliver_now(struct sandbox_run *run) {
 
 struct copy_job {
     uv_work_t work;
-    struct sandbox_run *run; /* NULL: the run is over */
+    struct sandbox_run *run; /* NULL: the run has ended */
     struct sandbox_files files;
     struct err err;
     int status;
@@ -157,7 +157,7 @@ static void on_copied(uv_work_t *work, int status) {
     }
 }
 
-/* True when copying is under way. */
+/* True if copying is in progress. */
 static bool run_copy(struct sandbox_run *run, bool in) {
     struct sandbox *s = run->engine;
     struct stat st;
@@ -197,8 +197,8 @@ static bool run_copy(struct sandbox_run *run, bool in) {
     return true;
 }
 
-/* The outcome is known. A child of no session dies first, so nothing in it goes on while its files are read.
- */
+/* The outcome is known. A child without a session is killed first, so that nothing changes its files while
+ * they are read. */
 static void run_finish(struct sandbox_run *run) {
     struct box *b = run->box;
     struct sandbox *s = run->engine;
@@ -256,8 +256,8 @@ void sandbox_run_abandon(struct sandbox_run *run, const char *why) {
 
 /* ---- output ---- */
 
-/* Code that writes too much goes on: its beginning and its end are kept. Reading costs the gate time, so
- * there is an end to that too. */
+/* Code that writes too much continues: the beginning and the end of its output are kept. Reading takes the
+ * gate's time, so there is a ceiling on that too. */
 void sandbox_run_output(struct sandbox_run *run, enum sandbox_stream which, struct slice bytes) {
     struct sandbox_output *to = &run->output[which];
     const uint64_t before = to->written, max = run->request.output_max;
@@ -323,8 +323,8 @@ static void answer(struct sandbox_run *run, enum frame_kind kind, uint32_t id, s
     }
     send_frame(run, kind, id, json);
     run->answered_us = clock_mono_us();
-    run->awake = run->sleeps == 0;
-    if (run->awake)
+    run->spinning = run->spin_skips == 0;
+    if (run->spinning)
         io_loop_stay_awake(run->engine->loop, SANDBOX_AWAKE_US);
     if (run->box && run->box->bridge && run->open_count == SANDBOX_CALLS_OPEN_MAX - 1)
         io_conn_read(run->box->bridge, true);
@@ -348,24 +348,25 @@ void sandbox_answer_fault(struct sandbox_run *run, uint32_t id, struct slice jso
     answer(run, FRAME_ERROR, id, json);
 }
 
-/* When the gate looked out for the next call in vain it lets one pass, then three, and so on. */
+/* Adaptive spinning: after spinning for the next call failed, the gate skips it for one call, then three,
+ * and so on. */
 static void judge_pace(struct sandbox_run *run) {
-    if (!run->awake) {
-        run->sleeps -= run->sleeps > 0;
+    if (!run->spinning) {
+        run->spin_skips -= run->spin_skips > 0;
         return;
     }
     if (clock_mono_us() - run->answered_us <= SANDBOX_AWAKE_US)
-        run->in_vain = 0;
-    else if (run->in_vain < SANDBOX_AWAKE_SKIP_MAX)
-        run->in_vain = 2 * run->in_vain + 1;
-    run->sleeps = run->in_vain;
-    run->awake = false;
+        run->spin_skips_last = 0;
+    else if (run->spin_skips_last < SANDBOX_AWAKE_SKIP_MAX)
+        run->spin_skips_last = 2 * run->spin_skips_last + 1;
+    run->spin_skips = run->spin_skips_last;
+    run->spinning = false;
 }
 
 static bool take_call(struct sandbox_run *run, const struct sandbox_frame *f) {
     struct sandbox_frame_call call;
     if (f->id <= run->last_id)
-        return false; /* ids only go up: no duplicate can be mistaken for another call's answer */
+        return false; /* ids only increase: no duplicate can be mistaken for another call's answer */
     run->last_id = f->id;
     judge_pace(run);
     run->calls++;
@@ -464,18 +465,18 @@ size_t sandbox_run_frames(struct sandbox_run *run, struct slice bytes, size_t *r
             return used;
         }
         if (got == SANDBOX_READ_BAD || !run->sent || !take_frame(run, &f)) {
-            run->bad_frame = true; /* `run` lives: only a good DONE frame ends it */
+            run->bad_frame = true; /* `run` is still valid: only a valid DONE frame ends it */
             sandbox_box_kill(b);
             return bytes.len;
         }
         used += want;
     }
     if (b->state == BOX_PARKED && used < bytes.len)
-        sandbox_box_kill(b); /* it goes on behind its own end: a later run would be taken for this one */
+        sandbox_box_kill(b); /* data after its end: it could be mistaken for a later run's */
     return b->state == BOX_BUSY ? used : bytes.len;
 }
 
-/* ---- the other ends ---- */
+/* ---- other ways to end ---- */
 
 static bool says_no_memory(struct sandbox_run *run) {
     static const char *const words[] = {"out of memory", "MemoryError", "Allocation failed",
@@ -487,21 +488,21 @@ static bool says_no_memory(struct sandbox_run *run) {
     return false;
 }
 
-/* Bun looks at its own stack when it crashes, and was ended for that. */
+/* Bun inspects its own stack when it crashes, and was killed for that. */
 static bool crashed_bun(struct sandbox_run *run) {
     const char *last = run->violation_count ? run->violations[run->violation_count - 1].name : "";
     return run->runtime == FRAME_NODE && strcmp(last, "process_vm_readv") == 0 && says_no_memory(run);
 }
 
-/* V8 crashes without an error when an allocation fails, and that may be a large one; native libraries of
- * Python may do so too, but also for other reasons. */
+/* V8 crashes without an error if an allocation fails. Native libraries of Python may do so too, but also
+ * for other reasons. */
 static bool crashed_full(const struct sandbox_run *run, const struct frame_report *r, int sig) {
     const bool crash = sig == SIGSEGV || sig == SIGBUS || sig == SIGILL || sig == SIGTRAP || sig == SIGABRT;
     const uint64_t limit_kb = (uint64_t)run->request.memory_mb * 1024;
     return crash && r->rss_kb >= (run->runtime == FRAME_NODE ? limit_kb / 4 : limit_kb / 4 * 3);
 }
 
-/* Why the process ended, from what we know and what the kernel reports. */
+/* Why the process ended, from our own state and the kernel's report. */
 static void judge_exit(struct sandbox_run *run, const struct frame_report *r) {
     const int status = r->value, sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     const uint64_t cpu_max = (uint64_t)run->request.cpu_s * 1000000;
@@ -510,16 +511,16 @@ static void judge_exit(struct sandbox_run *run, const struct frame_report *r) {
     else if (run->cancelled)
         set_end(run, SANDBOX_KILLED, "cancelled");
     else if (run->outcome.error.ptr)
-        return; /* a quota, and its text is there */
+        return; /* a quota; its text is already set */
     else if (run->ended_for_violation && crashed_bun(run))
         set_end(run, SANDBOX_MEMORY, "out of memory");
     else if (run->ended_for_violation)
-        set_end(run, SANDBOX_KILLED, "ended for the system call `%s`",
+        set_end(run, SANDBOX_KILLED, "killed because of the system call `%s`",
                 run->violations[run->violation_count - 1].name);
     else if (run->too_much_output)
         set_end(run, SANDBOX_OUTPUT, "more than %u MB of output", SANDBOX_FLOOD_MAX >> 20);
     else if (run->bad_frame)
-        set_end(run, SANDBOX_KILLED, "ended for a message that is not one");
+        set_end(run, SANDBOX_KILLED, "killed because of a malformed message");
     else if (sig == SIGXCPU || (sig == SIGKILL && run->request.cpu_s && r->cpu_us + 500000 >= cpu_max))
         set_end(run, SANDBOX_CPU, "more than %u seconds of CPU time", run->request.cpu_s);
     else if (sig && (r->out_of_memory || says_no_memory(run) || crashed_full(run, r, sig)))
@@ -536,7 +537,7 @@ void sandbox_run_box_exited(struct sandbox_run *run, const struct frame_report *
     judge_exit(run, report);
     run->outcome.cpu_us = report->cpu_us;
     run->outcome.rss_kb = report->rss_kb;
-    if (run->copy) { /* the copy in goes on and finds its box gone */
+    if (run->copy) { /* the copy in continues and finds that its box is gone */
         run->box = NULL;
         return;
     }
@@ -550,9 +551,9 @@ static void on_wall(struct io_timer *timer) {
         sandbox_box_kill(run->box);
 }
 
-/* ---- the beginning ---- */
+/* ---- start ---- */
 
-/* Where clients of HTTP look for a proxy and for certificates. */
+/* Environment variables that configure a proxy and certificates for HTTP clients. */
 #define STRING_OF(x) #x
 #define STRING(x) STRING_OF(x)
 #define PROXY "\"http://127.0.0.1:" STRING(FRAME_PROXY_PORT) "\""
@@ -562,7 +563,7 @@ static const char environment[] =
     ",\"SSL_CERT_FILE\":" BUNDLE ",\"REQUESTS_CA_BUNDLE\":" BUNDLE ",\"CURL_CA_BUNDLE\":" BUNDLE
     ",\"GIT_SSL_CAINFO\":" BUNDLE ",\"NODE_EXTRA_CA_CERTS\":" BUNDLE "}";
 
-/* Why there is none although the operator lists hosts; NULL when that is not so. */
+/* Why there is no network although the operator lists hosts; NULL if there is one. */
 static const char *no_network(const struct sandbox_run *run) {
     if (run->engine->bundle < 0 || run->box->network >= 0)
         return NULL;
@@ -645,7 +646,7 @@ static void run_send(struct sandbox_run *run) {
 
 void sandbox_run_begin(struct sandbox_run *run, struct box *b) {
     struct sandbox *s = run->engine;
-    run->fresh_session = b->state == BOX_IDLE; /* a parked one has had its prelude */
+    run->fresh_session = b->state == BOX_IDLE; /* a parked child has already run its prelude */
     run->box = b;
     b->run = run;
     b->state = BOX_BUSY;

@@ -7,7 +7,7 @@
 #include "runner/sandbox_core.h"
 
 void sandbox_run_begin(struct sandbox_run *run, struct box *b);
-/* Without ever having had a box. */
+/* For a run that never had a box. */
 void sandbox_run_refuse(struct sandbox_run *run, const char *why);
 void sandbox_run_deliver_now(struct sandbox_run *run); /* its outcome is set */
 

@@ -15,7 +15,7 @@ struct sandbox_share *sandbox_share_of(struct sandbox *s, struct slice name) {
     struct sandbox_share *share = mem_zalloc(sizeof(*share));
     share->name = mem_dup(name.ptr, name.len);
     list_init(&share->waiting);
-    list_push(s->shares.next, &share->node); /* in front: it was served longest ago, namely never */
+    list_push(s->shares.next, &share->node); /* at the front: it has never been served */
     return share;
 }
 
@@ -40,7 +40,7 @@ void sandbox_share_free_all(struct sandbox *s) {
         share_free(container_of(s->shares.next, struct sandbox_share, node));
 }
 
-/* ---- the line ---- */
+/* ---- the queue ---- */
 
 void sandbox_share_wait(struct sandbox_run *run) {
     list_push(&run->share->waiting, &run->node);
@@ -85,7 +85,7 @@ bool sandbox_share_has_room(struct sandbox *s, const struct sandbox_run *run, co
            fits(s, run->share, &s->share_ceiling, memory_mb, parked);
 }
 
-/* ---- what is under way ---- */
+/* ---- running work ---- */
 
 static void hold(struct sandbox_share *share, int32_t running, int32_t parked, int64_t memory_mb) {
     share->running += (uint32_t)running;
@@ -121,7 +121,8 @@ static void spend_both(struct sandbox *s, struct sandbox_share *share, uint64_t 
     spend(s, share, cpu_us, wall_us);
 }
 
-/* What a child has used is known when it has ended. A session's lives on, so its run is charged in full. */
+/* The usage of a child is known when it has ended. A session's child lives on, so its run is charged its
+ * full limit. */
 void sandbox_share_exited(struct box *b, uint64_t cpu_us) {
     if (b->payer && !b->session)
         spend_both(b->engine, b->payer, cpu_us, 0);

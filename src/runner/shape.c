@@ -5,11 +5,11 @@
 
 #include <stdio.h>
 
-/* How much of each part is kept. One number rules both, so the search for the best cut has one dimension:
- * strings keep `grain` bytes, containers one member for SHAPE_MEMBER bytes of it. */
+/* How much of each part is kept. One number decides both, so the search for the best cut has one
+ * dimension: strings keep `grain` bytes, containers one member per SHAPE_MEMBER bytes of it. */
 #define SHAPE_MEMBER 16
 #define SHAPE_GRAIN_MIN 16
-#define SHAPE_PREVIEW_SHARE 4 /* of the room, when not even the skeleton fits */
+#define SHAPE_PREVIEW_SHARE 4 /* share of the room if not even the skeleton fits */
 
 struct shape_level {
     uint32_t node; /* the container */
@@ -91,7 +91,7 @@ static void close_container(struct shape *s, const struct shape_level *level) {
         emit_array_end(&s->e);
 }
 
-/* One attempt; false when the room was too small. */
+/* One attempt; false if the room was too small. */
 static bool shape_try(struct shape *s, uint32_t node, size_t grain) {
     s->grain = grain;
     s->cut = false;
@@ -117,12 +117,12 @@ static bool shape_try(struct shape *s, uint32_t node, size_t grain) {
         }
         level->at = tape_node(s->t, value)->next;
         level->done++;
-        put_node(s, value); /* may move the stack's top: `level` is not used any more */
+        put_node(s, value); /* may reallocate the stack: `level` is not used any more */
     }
     return !s->out->full;
 }
 
-/* Nothing of its structure fits: the beginning of its text, as a string. */
+/* Nothing of its structure fits: writes the beginning of its text, as a string. */
 static void put_preview(const struct tape *t, uint32_t node, size_t max, struct buf *out) {
     struct slice raw = tape_raw(t, node);
     struct emit e;
@@ -145,7 +145,7 @@ void shape_value(const struct tape *t, uint32_t node, size_t max, struct buf *ou
     struct buf tried;
     buf_init(&tried, max);
     struct shape s = {.t = t, .out = &tried};
-    size_t low = 0, high = max * SHAPE_MEMBER; /* low fits (0: nothing does yet), high does not */
+    size_t low = 0, high = max * SHAPE_MEMBER; /* low fits (0: nothing yet), high does not */
     if (shape_try(&s, node, SHAPE_GRAIN_MIN))
         low = SHAPE_GRAIN_MIN;
     while (low && high - low > 1 + low / 64) {

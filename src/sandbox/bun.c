@@ -1,9 +1,9 @@
-/* Bun has threads from the start and cannot be copied, so every sandbox executes its own. This module is
- * loaded in front of it: it takes the second part of the lock-down before Bun's first instruction, while
- * there is one thread, and the last part when Bun stands. Nothing of the guest's is read before that. There
- * is no /proc in a sandbox, from which the C library would learn where the first thread's stack lies and
- * without which Bun gives up; so that question is answered here. */
-#undef _FILE_OFFSET_BITS /* else the function below that is called fopen would be fopen64 */
+/* Bun has threads from the start and cannot be forked, so every sandbox executes its own. This module is
+ * preloaded into it. It does the second part of the lock-down before Bun's first instruction, while there is
+ * one thread, and the last part when Bun has started. No input of the guest is read before that. A sandbox
+ * has no /proc, where the C library finds the stack of the first thread and without which Bun exits; this
+ * module answers that query instead. */
+#undef _FILE_OFFSET_BITS /* otherwise the function fopen below would be named fopen64 */
 #include "sandbox/confine.h"
 #include "sandbox/exec.h"
 
@@ -21,7 +21,7 @@
 #define STACK_MAX (8u << 20)
 #define PAGE 4096u
 
-/* The kernel puts the program's path at the top of the stack, with eight bytes of nothing above. */
+/* The kernel puts the program's path at the top of the stack, below eight zero bytes. */
 static int first_stack(pthread_attr_t *attributes) {
     const char *path = (const char *)(uintptr_t)getauxval(AT_EXECFN);
     struct rlimit may;
@@ -41,8 +41,8 @@ __attribute__((visibility("default"))) int pthread_getattr_np(pthread_t thread, 
     return real(thread, attributes);
 }
 
-/* It looks at its own size again and again, and is content when it cannot. What is not even tried is not
- * reported as something that the guest did. */
+/* Bun polls its own size in /proc and accepts a failure. Failing here avoids reports of violations that the
+ * guest did not cause. */
 __attribute__((visibility("default"))) FILE *fopen(const char *path, const char *mode) {
     if (strncmp(path, "/proc/", 6) == 0)
         return errno = ENOENT, NULL;
@@ -51,9 +51,10 @@ __attribute__((visibility("default"))) FILE *fopen(const char *path, const char 
     return real(path, mode);
 }
 
-/* Node loads this module too, but not in front of itself; and Bun's trial run is no sandbox. */
+/* Node loads this module too, but it preloads only programs.c; and Bun's trial run is not a sandbox. */
 __attribute__((constructor)) static void loaded(void) {
     static struct confine_setup setup;
-    if (getenv("LD_PRELOAD") && !getenv(EXEC_TRIAL))
+    const char *preload = getenv("LD_PRELOAD");
+    if (preload && strstr(preload, "sallyport-node.so") && !getenv(EXEC_TRIAL))
         confine_after_exec(&setup);
 }

@@ -18,12 +18,11 @@
 #define MOUNTED "/sys/fs/cgroup"
 #define MAGIC_V2 0x63677270
 #define GROUP "sallyport-"
-#define LEAF                                                                                                 \
-    "gate" /* where the gate itself moves: version 2 has no groups with both processes and groups in them */
+#define LEAF "gate"            /* the gate's own group: in version 2 a group has either processes or groups */
 #define ALL_PROCESSES 8192     /* of all sandboxes together */
 #define ALL_MEMORY_PERCENT 80  /* of the machine's */
-#define CPU_PERIOD_US "100000" /* a sandbox of many processes has one processor's time */
-#define BOX_SLACK_MB 64        /* page tables and the like */
+#define CPU_PERIOD_US "100000" /* a sandbox with many processes gets the time of one processor */
+#define BOX_SLACK_MB 64        /* for page tables */
 #define TEXT_MAX 8192
 #define MOVES_MAX 16
 
@@ -53,7 +52,7 @@ static bool put_number(const char *dir, const char *name, uint64_t value) {
     return put(dir, name, text);
 }
 
-/* The whole of a small file; empty when it cannot be read. */
+/* Reads a small file; empty if it cannot be read. */
 static struct slice get(const char *dir, const char *name, char text[TEXT_MAX]) {
     char path[PATH_MAX];
     snprintf(path, sizeof(path), "%s/%s", dir, name);
@@ -73,7 +72,7 @@ static bool has_word(struct slice text, const char *word) {
 
 static bool make(const char *dir) { return mkdir(dir, 0755) == 0 || errno == EEXIST; }
 
-/* Each directory once: with version 2 the three places are the same. */
+/* Counts each directory once: in version 2 the three are the same. */
 static size_t place_count(const struct cgroup *g) { return g->version == 2 ? 1 : CGROUP_PLACES; }
 
 static const char *beneath(const struct cgroup *g, enum place place, const char *name, char path[PATH_MAX]) {
@@ -81,7 +80,7 @@ static const char *beneath(const struct cgroup *g, enum place place, const char 
     return path;
 }
 
-/* ---- finding a place ---- */
+/* ---- search ---- */
 
 /* The group this process is in, from /proc/self/cgroup: "N:CONTROLLERS:PATH". */
 static bool own_path(const char *controller, char path[PATH_MAX]) {
@@ -118,7 +117,8 @@ static bool has_controllers(const char *dir, const char *file) {
     return has_word(all, "memory") && has_word(all, "pids") && has_word(all, "cpu");
 }
 
-/* Moves every process of that group one level down; the group was made for the gate, so it has no others. */
+/* Moves every process of that group one level down. The group was created for the gate, so it has no others.
+ */
 static bool move_all(const char *dir, const char *leaf) {
     char text[TEXT_MAX];
     for (struct slice rest = get(dir, "cgroup.procs", text), line; rest.len;) {
@@ -132,7 +132,7 @@ static bool move_all(const char *dir, const char *leaf) {
 }
 
 /* The kernel returns EBUSY while a process is left: one that was forked meanwhile, or did not fit into one
- * reading. */
+ * read. */
 static bool move_down(const char *dir) {
     char leaf[PATH_MAX + 8];
     snprintf(leaf, sizeof(leaf), "%s/" LEAF, dir);
@@ -153,7 +153,7 @@ static bool find_v2(struct cgroup *g) {
     if (!own_path(NULL, own))
         return false;
     char *slash = strrchr(own, '/');
-    if (slash && strcmp(slash, "/" LEAF) == 0) { /* an earlier helper has been here */
+    if (slash && strcmp(slash, "/" LEAF) == 0) { /* moved by an earlier helper */
         *slash = '\0';
         if (!delegated(own))
             *slash = '/';
@@ -187,7 +187,7 @@ static bool find_v1(struct cgroup *g) {
     return true;
 }
 
-/* ---- making and removing ---- */
+/* ---- create and remove ---- */
 
 static void remove_group(const char *dir) {
     DIR *d = opendir(dir);
@@ -202,7 +202,7 @@ static void remove_group(const char *dir) {
     rmdir(dir);
 }
 
-/* Groups of helpers that were killed. */
+/* Removes the groups of helpers that were killed. */
 static void sweep(const char *place) {
     char parent[PATH_MAX];
     snprintf(parent, sizeof(parent), "%s", place);
@@ -221,7 +221,7 @@ static void sweep(const char *place) {
         closedir(d);
 }
 
-/* Our group, with limits for all, and a place for interpreters in it. */
+/* Creates our group with limits for all sandboxes, and in it a group for interpreters. */
 static bool set_up(struct cgroup *g) {
     char path[PATH_MAX];
     struct sysinfo info;
@@ -270,12 +270,12 @@ static void box_name(uint64_t token, char name[40]) {
     snprintf(name, 40, "box-%llu", (unsigned long long)token);
 }
 
-/* Files on a memory disk count as memory of the process that wrote them. */
+/* Files on a tmpfs count as memory of the process that wrote them. */
 static bool limit_memory(const struct cgroup *g, const char *dir, const struct frame_order *order) {
     const uint64_t bytes = (uint64_t)(order->memory_mb + 2 * order->workspace_mb + BOX_SLACK_MB) << 20;
     if (!put_number(dir, files[g->version].memory, bytes))
         return false;
-    put_number(dir, files[g->version].swap, g->version == 2 ? 0 : bytes); /* absent where there is no swap */
+    put_number(dir, files[g->version].swap, g->version == 2 ? 0 : bytes); /* absent without swap */
     return true;
 }
 
@@ -289,7 +289,8 @@ bool cgroup_take_box(const struct cgroup *g, const struct frame_order *order, pi
         !put_number(beneath(g, PIDS, name, path), "pids.max", order->processes) ||
         !put(beneath(g, CPU, name, path), files[g->version].cpu, files[g->version].cpu_value))
         return false;
-    put(beneath(g, MEMORY, name, path), "memory.oom.group", "1"); /* version 2: all or nothing */
+    put(beneath(g, MEMORY, name, path), "memory.oom.group",
+        "1"); /* version 2: kills all processes of the group together */
     for (size_t i = 0; i < place_count(g); i++)
         if (!put_number(beneath(g, (enum place)i, name, path), "cgroup.procs", (uint64_t)pid))
             return false;

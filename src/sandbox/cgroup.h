@@ -14,19 +14,19 @@
 #define CGROUP_PLACES 3 /* memory, pids, cpu: one directory with version 2, three with version 1 */
 
 struct cgroup {
-    uint32_t version;           /* 0: there is none */
-    char why[FRAME_REASON_MAX]; /* then: what is missing */
+    uint32_t version;           /* 0: none */
+    char why[FRAME_REASON_MAX]; /* if there is none: what is missing */
     char places[CGROUP_PLACES][FRAME_PATH_MAX];
 };
 
-/* Tries it: makes the group, sets its limits and puts them to the test of the kernel. */
+/* Creates the group, sets its limits and checks that the kernel accepts them. */
 void cgroup_open(struct cgroup *g);
 void cgroup_close(struct cgroup *g);
-/* An interpreter, and with it all that it will fork. False: it must not be used. */
+/* Adds an interpreter and all its future children. False: it must not be used. */
 bool cgroup_take_zygote(const struct cgroup *g, pid_t pid);
-/* A sandbox of its own: all of its processes share these limits. False with errno. */
+/* Creates a group for one sandbox: all of its processes share these limits. False with errno. */
 bool cgroup_take_box(const struct cgroup *g, const struct frame_order *order, pid_t pid);
-/* Lowers the memory of such a sandbox to what its run may have. */
+/* Lowers the memory of such a sandbox to that of its run. */
 void cgroup_limit_box(const struct cgroup *g, const struct frame_order *order);
-/* It is gone. True when the kernel ended something in it for want of memory. */
+/* Removes the group of an ended sandbox. True if the kernel killed a process in it because memory ran out. */
 bool cgroup_end_box(const struct cgroup *g, uint64_t token);

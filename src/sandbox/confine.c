@@ -1,5 +1,5 @@
-/* Who runs here: the fresh child of a zygote, not yet a guest. It has the zygote's uid and, with tier 1, all
- * capabilities over the user namespace it has just been born into and none over anything else. */
+/* Runs in the fresh child of a zygote, before it becomes a guest. The child has the zygote's uid. In tier 1
+ * it has all capabilities in its new user namespace and none outside. */
 #include "sandbox/confine.h"
 
 #include "base/packet.h"
@@ -29,14 +29,15 @@
 
 #define FD_MAX 256      /* descriptors a guest may have open */
 #define PAGE_BYTES 4096 /* unit of statm */
-#define CAPS_MAX 64     /* more than the kernel has; it returns EINVAL at its own end */
+#define CAPS_MAX 64     /* more than the kernel has; it returns EINVAL after its last */
 #define WORKDIR "/workspace"
 #define NOTIFY_WAIT_KILLABLE (1UL << 5) /* SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, newer than the headers */
-#define TSYNC_ESRCH (1UL << 4)          /* SECCOMP_FILTER_FLAG_TSYNC_ESRCH: goes with a listener */
+#define TSYNC_ESRCH (1UL << 4) /* SECCOMP_FILTER_FLAG_TSYNC_ESRCH: required together with a listener */
+#define PROC_ADDRESS_BYTES (64ull << 30) /* address space of a program, which is not memory */
 #define STATM_MAX 128
 #define PROXY_BACKLOG 64
 
-/* As of Landlock ABI 6; the header at hand may know the first of these only. */
+/* Landlock ABI 6; older headers have only the first field. */
 struct ruleset {
     uint64_t fs;
     uint64_t net;
@@ -64,14 +65,15 @@ struct confine {
     const struct frame_order *order;
     const int *stdio;
     int workspace; /* descriptor of the workspace, for the helper */
-    int scratch;   /* of /tmp, where that is a directory of its own; until the descriptors are put in order */
+    int scratch;   /* descriptor of /tmp if that is a separate directory; valid until step_descriptors() */
     int listener;
 };
 
-/* What this process had when it was locked: limits are counted from there. */
+/* Usage of this process when it was locked down; limits are added to it. */
 static struct {
     uint64_t size;
     uint64_t data;
+    bool by_data; /* limit private memory instead of address space */
 } baseline;
 
 int confine_read_setup(int fd, struct confine_setup *ret_setup) {
@@ -91,15 +93,25 @@ static int write_at(int dir, const char *path, const char *text) {
     return done < 0 ? -1 : 0;
 }
 
-/* When the helper goes, in whatever way, so does the sandbox. */
+/* When the helper ends for any reason, the kernel kills the sandbox. */
 static int step_deathsig(struct confine *l) {
     (void)l;
     return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 }
 
+/* The helper has written the maps. The change of ids clears the death signal. */
+static int take_own_ids(struct confine *l) {
+    if (setresgid(CONFINE_GUEST_ID, CONFINE_GUEST_ID, CONFINE_GUEST_ID) != 0 ||
+        setresuid(CONFINE_GUEST_ID, CONFINE_GUEST_ID, CONFINE_GUEST_ID) != 0)
+        return -1;
+    return step_deathsig(l);
+}
+
 static int step_idmap(struct confine *l) {
     if (l->setup->tier > 1)
         return 0;
+    if (l->order->uid)
+        return take_own_ids(l);
     char line[64];
     if (write_at(CONFINE_FD_PROC, "self/setgroups", "deny") != 0)
         return -1;
@@ -114,7 +126,7 @@ bool confine_has_network(const struct confine_setup *setup, const struct frame_o
     return order->network && setup->tier == 1 && order->profile != FRAME_PURE;
 }
 
-/* In a network namespace of its own, which has nothing but a loop-back that is down. */
+/* The new network namespace has only a loop-back interface, which is down. */
 static int open_loopback(void) {
     struct ifreq lo = {.ifr_name = "lo"};
     const struct sockaddr_in at = {.sin_family = AF_INET,
@@ -133,7 +145,7 @@ static int open_loopback(void) {
     return -1;
 }
 
-/* The only way out: whatever connects there is accepted, judged and recorded by the gate. */
+/* The only network connection: the gate accepts, checks and records every connection to it. */
 static int step_network(struct confine *l) {
     if (!confine_has_network(l->setup, l->order))
         return 0;
@@ -148,7 +160,7 @@ static int step_network(struct confine *l) {
     return done;
 }
 
-/* Private memory disks over the empty mount points of the root; the sizes are the quota. */
+/* Private tmpfs mounts over the empty mount points of the root; their sizes are the quota. */
 static int step_scratch(struct confine *l) {
     if (l->setup->tier > 1)
         return 0;
@@ -161,8 +173,8 @@ static int step_scratch(struct confine *l) {
     return mount("tmpfs", WORKDIR, "tmpfs", flags, options);
 }
 
-/* Without namespaces the two are directories of its own, beside those of the other sandboxes. The libraries
- * of the languages lead paths beneath /workspace and /tmp there. */
+/* Without namespaces the two are separate directories beside those of other sandboxes. The language libraries
+ * map paths below /workspace and /tmp to them. */
 static int own_directory(struct confine *l, const char *which) {
     char name[64];
     snprintf(name, sizeof(name), "%llu", (unsigned long long)l->order->token);
@@ -187,7 +199,7 @@ static int limit(int what, uint64_t value) {
     struct rlimit now;
     if (getrlimit(what, &now) != 0)
         return -1;
-    if (now.rlim_max < value) /* lower already; only a privileged process could raise it */
+    if (now.rlim_max < value) /* already lower; only a privileged process could raise it */
         value = now.rlim_max;
     struct rlimit want = {value, value};
     return setrlimit(what, &want);
@@ -237,21 +249,26 @@ static int step_rlimits(struct confine *l) {
     for (size_t i = 0; l->stage != STAGE_LAST && i < sizeof(table) / sizeof(table[0]); i++)
         if (limit(table[i].what, table[i].value) != 0)
             return -1;
-    /* Without a user namespace the count is that of the whole uid: there no process is made at all. */
+    /* Without a user namespace the kernel counts all processes of the uid; there the filter denies fork
+     * instead. */
     if (l->setup->tier == 1 && limit(RLIMIT_NPROC, o->processes) != 0)
         return -1;
-    if (l->stage == STAGE_BEFORE) /* memory is counted from what the interpreter has when it stands */
+    if (l->stage == STAGE_BEFORE) /* memory is counted from the size of the started interpreter */
         return 0;
     if (read_baseline(l->stage) != 0)
         return -1;
-    return confine_limit(l->setup, o->memory_mb, 0);
+    /* Some programs reserve much more address space than they use, Node for one. */
+    baseline.by_data = l->setup->data_limit || o->profile == FRAME_PROC;
+    if (o->profile == FRAME_PROC && limit(RLIMIT_AS, PROC_ADDRESS_BYTES) != 0)
+        return -1;
+    return confine_limit(o->memory_mb, 0);
 }
 
-int confine_limit(const struct confine_setup *setup, uint32_t memory_mb, uint32_t cpu_s) {
+int confine_limit(uint32_t memory_mb, uint32_t cpu_s) {
     const uint64_t memory = (uint64_t)memory_mb << 20;
-    if (memory_mb && setup->data_limit && limit(RLIMIT_DATA, baseline.data + memory) != 0)
+    if (memory_mb && baseline.by_data && limit(RLIMIT_DATA, baseline.data + memory) != 0)
         return -1;
-    if (memory_mb && !setup->data_limit && limit(RLIMIT_AS, baseline.size + memory) != 0)
+    if (memory_mb && !baseline.by_data && limit(RLIMIT_AS, baseline.size + memory) != 0)
         return -1;
     struct rusage used;
     if (cpu_s &&
@@ -269,7 +286,7 @@ static int allow_beneath(int rules, int fd, uint64_t access) {
 static int allow_path(int rules, const char *path, uint64_t access) {
     int fd = open(path, O_PATH | O_CLOEXEC);
     if (fd < 0)
-        return errno == ENOENT || errno == EACCES ? 0 : -1; /* what cannot be reached needs no rule */
+        return errno == ENOENT || errno == EACCES ? 0 : -1; /* an unreachable path needs no rule */
     struct stat st;
     if (fstat(fd, &st) == 0 && !S_ISDIR(st.st_mode))
         access &= LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE;
@@ -282,24 +299,26 @@ static int allow_path(int rules, const char *path, uint64_t access) {
 
 static int add_rules(struct confine *l, int rules, uint64_t handled) {
     const struct confine_setup *s = l->setup;
-    const uint64_t read = FS_READ | (l->order->profile == FRAME_PROC ? LANDLOCK_ACCESS_FS_EXECUTE : 0);
+    const bool proc = l->order->profile == FRAME_PROC;
+    const uint64_t read = FS_READ | (proc ? LANDLOCK_ACCESS_FS_EXECUTE : 0);
+    const uint64_t write = (FS_WRITE | (proc ? LANDLOCK_ACCESS_FS_MAKE_FIFO : 0)) & handled;
     if (l->order->profile == FRAME_PURE)
-        return 0; /* nothing at all */
+        return 0; /* no access at all */
     for (uint32_t i = 0; i < s->dir_count; i++)
         if (allow_path(rules, s->dirs[i], read) != 0)
             return -1;
     if (allow_path(rules, "/dev/null", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE) != 0 ||
         allow_path(rules, "/dev/urandom", LANDLOCK_ACCESS_FS_READ_FILE) != 0)
         return -1;
-    if (s->tier == 1 && (allow_path(rules, "/tmp", FS_WRITE & handled) != 0 ||
-                         allow_path(rules, "/", LANDLOCK_ACCESS_FS_READ_DIR) != 0))
+    if (s->tier == 1 &&
+        (allow_path(rules, "/tmp", write) != 0 || allow_path(rules, "/", LANDLOCK_ACCESS_FS_READ_DIR) != 0))
         return -1;
-    if (l->scratch >= 0 && allow_beneath(rules, l->scratch, FS_WRITE & handled) != 0)
+    if (l->scratch >= 0 && allow_beneath(rules, l->scratch, write) != 0)
         return -1;
-    return allow_beneath(rules, l->workspace, FS_WRITE & handled);
+    return allow_beneath(rules, l->workspace, write);
 }
 
-/* After the mounts: rules on directories that a later mount hides would be void. */
+/* Runs after the mounts: rules on directories that a later mount hides would have no effect. */
 static int step_landlock(struct confine *l) {
     if (l->setup->tier > 2)
         return 0;
@@ -340,9 +359,9 @@ static int step_caps(struct confine *l) {
         if (prctl(PR_CAPBSET_DROP, i, 0, 0, 0) != 0) {
             if (errno == EINVAL)
                 break;
-            if (l->setup->tier == 1) /* all were ours */
+            if (l->setup->tier == 1) /* in tier 1 the process had all capabilities */
                 return -1;
-            break; /* an ordinary process has none to drop */
+            break; /* an ordinary process has none */
         }
     const int bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
                      SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |
@@ -356,7 +375,7 @@ static int step_caps(struct confine *l) {
     return (int)syscall(SYS_capset, &head, none);
 }
 
-/* What the steps behind the exec need; it goes with the last of them. */
+/* Keeps the descriptors that the steps after the exec need; the last step closes them. */
 static int open_for_later(const struct confine *l, int *ret_order, int *ret_statm) {
     *ret_statm = openat(CONFINE_FD_PROC, "self/statm", O_RDONLY | O_CLOEXEC);
     *ret_order = memfd_create("order", MFD_CLOEXEC);
@@ -365,7 +384,7 @@ static int open_for_later(const struct confine *l, int *ret_order, int *ret_stat
     return write(*ret_order, l->order, sizeof(*l->order)) == (ssize_t)sizeof(*l->order) ? 0 : -1;
 }
 
-/* The interpreter has opened some of its own by now. */
+/* The interpreter may have opened others meanwhile. */
 static int close_what_was_kept(void) {
     for (int fd = CONFINE_FD_KEPT; fd <= CONFINE_FD_STATM; fd++)
         if (close(fd) != 0)
@@ -373,8 +392,9 @@ static int close_what_was_kept(void) {
     return fcntl(CONFINE_FD_BRIDGE, F_SETFD, FD_CLOEXEC);
 }
 
-/* 0 reads nothing, 1 and 2 are the capped pipes, 3 the bridge, 4 and 5 go when the helper has been told. The
- * numbers are taken from copies above all of them, so that no dup overwrites what a later one needs. */
+/* 0 is /dev/null, 1 and 2 are the limited pipes, 3 is the bridge; 4 and 5 are closed after the report to the
+ * helper. All are copied to higher numbers first, so that no dup2 overwrites a descriptor that a later one
+ * needs. */
 static int step_descriptors(struct confine *l) {
     if (l->stage == STAGE_LAST)
         return close_what_was_kept();
@@ -408,7 +428,7 @@ static int step_privileges(struct confine *l) {
 static int step_seccomp(struct confine *l) {
     const uint32_t profile =
         l->order->profile + (confine_has_network(l->setup, l->order) ? FRAME_PROFILES - 1 : 0);
-    /* Threads that are there already are bound with this one, or none is and the step has failed. */
+    /* Applies to all existing threads, or to none and the step fails. */
     const unsigned long all = l->stage == STAGE_LAST ? SECCOMP_FILTER_FLAG_TSYNC | TSYNC_ESRCH : 0;
     struct sock_fprog program = {.len = (unsigned short)l->setup->program_len[profile],
                                  .filter = (struct sock_filter *)(uintptr_t)l->setup->programs[profile]};
@@ -432,9 +452,9 @@ static int step_report(struct confine *l) {
     return 0;
 }
 
-/* The report was the last message with descriptors. The kernel counts those under way for all processes of a
- * user together, against the sender's own limit of open files: a guest that could send some would block
- * everyone's, and a limit as low as a guest's would block the report itself. */
+/* The report was the last message with descriptors. The kernel counts descriptors in transit for all
+ * processes of a user together, against the sender's own limit of open files: a guest that could send some
+ * would block all others, and a limit as low as a guest's would block the report itself. */
 static int step_seal(struct confine *l) {
     static struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),

@@ -1,5 +1,5 @@
-/* Who runs here: the zygote, which stays the helper's own program and has given up what the launcher gives
- * up; then each fresh child, up to its exec. */
+/* Runs in the zygote, which stays the helper's own program and has given up the same privileges as the
+ * launcher; then in each fresh child, up to its exec. */
 #include "sandbox/exec.h"
 
 #include "base/mem.h"
@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SCRIPT_MAX (120u << 10) /* the kernel takes no longer argument than 128 KiB */
+#define SCRIPT_MAX (120u << 10) /* the kernel's limit for one argument is 128 KiB */
 #define PRELOAD_MAX (FRAME_PATH_MAX + 16)
 #define TRIAL_S 20
 
@@ -26,7 +26,7 @@ struct exec {
     size_t env_count;
 };
 
-/* As a function, since what a script declares at its top would be the guest's globals. */
+/* Wraps the script in a function, because its top-level declarations would be globals of the guest. */
 static int read_script(const char *path, char **ret_text) {
     static const char head[] = "(() => {", tail[] = "\n})()";
     cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -83,11 +83,10 @@ noreturn void exec_serve(const struct confine_setup *setup, const struct exec_pl
     struct frame_order order;
     int stdio[3];
     if (prepare(plan, &e) != 0 || !trial(&e)) {
-        zygote_tell(CONFINE_NOTE_DOWN, "Bun cannot be started here");
+        zygote_notify(CONFINE_NOTE_DOWN, "Bun cannot be started here");
         _exit(CONFINE_FAILED);
     }
-    prctl(PR_SET_DUMPABLE, 1, 0, 0,
-          0); /* the change of uid took it away, and the id maps have to be written */
+    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* the change of uid cleared it, and the id maps must be written */
     while (zygote_next(&order, stdio)) {
         if (zygote_clone(setup, &order, stdio) != 0)
             continue;

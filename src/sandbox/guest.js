@@ -2,19 +2,18 @@
 // handed over, the results. The interpreter's own file follows and brings `native` (the functions of the module), loadSkill()
 // and ownPlace() (a line of a stack in terms of the code as it was handed over, or null when it is none of it).
 //
-// Everything here is the guest's from the moment its code runs: it can change or read any of it, and gains nothing,
-// since the walls are the kernel's and the gate checks every byte that comes over the bridge.
+// Guest code can read and change everything here. That gives it no access: the kernel enforces the sandbox, and the gate
+// checks every byte that it receives over the bridge.
 const NOWHERE = 0, RESULT = 2, CALL = 16, PROGRESS = 17, DONE = 19, AWAKE = 20;
 const FILE = "code";
-const load = require; // furnish() gives the code another one, which in Bun takes this one's place
+const load = require; // furnish() gives the code another one, which replaces this one in Bun
 const util = require("util");
 
 // ---- the code as models hand it over ----
 
 const FENCED = /^[ \t]*```[\w-]*[ \t]*\r?\n([\s\S]*?)(?:\r?\n)?^[ \t]*```[ \t]*\r?$/m;
 
-// The first block of code where there are fences, whatever words stand around it. Where a program may run it, its first
-// line says with what.
+// The first fenced block of code, without the text around it. A first line #! becomes a comment.
 function unfence(code) {
   if (code.includes("```")) {
     const found = FENCED.exec(code);
@@ -38,7 +37,7 @@ function syntaxError(error, code) {
 const calls = new Map();
 let lastCall = 0, openCalls = 0;
 
-// kind: denied, rate_limited, approval_needed, unknown_tool, tool_error or failed; and what else is known of it
+// kind: denied, rate_limited, approval_needed, unknown_tool, tool_error or failed; and further details
 class ToolError extends Error {
   constructor(text, { message, ...details } = {}) {
     super(text);
@@ -51,7 +50,7 @@ function callTool(server, tool, args = {}) {
   return new Promise((resolve, reject) => {
     const text = JSON.stringify({ server: String(server), tool: String(tool), args: args ?? {} }); // may throw
     const id = ++lastCall, call = { resolve, reject };
-    Error.captureStackTrace(call, callTool); // whoever called it is long gone when the answer comes
+    Error.captureStackTrace(call, callTool); // the caller's stack is gone when the response arrives
     calls.set(id, call);
     openCalls++;
     if (!native.send(CALL, id, text)) {
@@ -89,7 +88,7 @@ const tools = new Proxy({}, { get: (_, server) => typeof server === "symbol" || 
 let noNetwork = "no network here: the operator can allow hosts with code.network.allow or --network (docs/code.md)";
 let network = null; // see connectOut()
 
-// The proxy of the gate is the only way out. Both http: and https: go through a tunnel of it.
+// The gate's proxy is the only network access. Both http: and https: use a tunnel through it.
 function connectOut({ environment, no_network: why }) {
   noNetwork = why ?? noNetwork;
   if (network || !environment) return;
@@ -102,7 +101,7 @@ function connectOut({ environment, no_network: why }) {
     const onData = (bytes) => {
       head += bytes.toString("latin1");
       if (!head.includes("\r\n\r\n")) return;
-      socket.off("data", onData).off("error", reject).off("end", onEnd); // the client speaks first, so nothing is lost
+      socket.off("data", onData).off("error", reject).off("end", onEnd); // the client sends first, so nothing is lost
       if (/^HTTP\/1\.1 200 /.test(head)) return resolve(socket);
       socket.destroy();
       reject(Object.assign(new Error(head.slice(9, head.indexOf("\r\n"))), { code: "ECONNREFUSED" }));
@@ -125,7 +124,7 @@ function connectOut({ environment, no_network: why }) {
   https.globalAgent.createConnection = (options, done) => { open(options, true, done); };
   const byNode = nodeFetch;
   network = { fetch: (resource, options) => {
-    void Response; // loads the library, which then says what it connects with
+    void Response; // loads the library, which then exposes its dispatcher
     const Agent = globalThis[Symbol.for("undici.globalDispatcher.1")]?.constructor;
     if (!Agent) throw new TypeError("fetch failed: this interpreter's fetch knows no proxy; use node:https");
     network.agent ??= new Agent({ connect: (options, done) => open(options, options.protocol === "https:", done) });
@@ -135,17 +134,17 @@ function connectOut({ environment, no_network: why }) {
   } };
 }
 
-// Reaches the code-mode endpoints of the gate, whatever host is named; others only where there is a network.
+// Reaches the code-mode endpoints of the gate under any host name; other URLs only if there is a network.
 async function fetchInside(resource, options = {}) {
   const text = typeof resource === "string" ? resource : resource?.url ?? String(resource), url = URL.canParse(text) && new URL(text);
-  if (!/^https?:$/.test(url.protocol)) return nodeFetch(resource, options); // data: and blob: need no network; others fail as they do elsewhere
+  if (!/^https?:$/.test(url.protocol)) return nodeFetch(resource, options); // data: and blob: need no network; other schemes fail as usual
   (options.signal ?? resource.signal)?.throwIfAborted();
   const method = String(options.method ?? resource.method ?? "GET").toUpperCase();
   let body = options.body ?? null;
   if (body !== null && typeof body !== "string") body = String(body);
   if (!url.pathname.startsWith("/mcp/")) {
     if (network) return network.fetch(resource, options);
-    throw new TypeError(`fetch failed: ${noNetwork}`);
+    throw new TypeError(`fetch failed: ${noNetwork}`, { cause: Object.assign(new Error(noNetwork), { code: "ENETUNREACH", errno: -101, syscall: "connect", hostname: url.hostname }) });
   }
   const answer = await callTool("", "fetch", { method, path: url.pathname, body });
   return new Response(typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body),
@@ -156,8 +155,11 @@ const nodeFetch = globalThis.fetch;
 const builtins = new Set(require("module").builtinModules);
 const loadedSkills = new Map();
 const SKILL = /^(?:\.{0,2}\/)?skills\/([A-Za-z_]\w*)(?:\.[jt]s)?$/;
-const noModule = (name, why = "there are the built-in modules, files of the workspace, skills/NAME and the packages that a run asks for") =>
-  new Error(`Cannot find module '${name}': ${why}`);
+const NPM_NAME = /^(?:@[\w.-]+\/)?[\w-][\w.-]*(?=\/|$)/;
+const HAVE = "there are the built-in modules, files of the workspace, skills/NAME and the packages that a run asks for (`packages`)";
+const installs = (name) => NPM_NAME.test(name) ? `; the operator can install it with \`sallyport code packages add npm:${NPM_NAME.exec(name)[0]}\`` : "";
+const noModule = (name, why = HAVE + installs(name)) =>
+  Object.assign(new Error(`Cannot find module '${name}': ${why}`), { code: "MODULE_NOT_FOUND" });
 
 async function skillCode(name) {
   const found = await callTool("", "load_skill", { name }).catch((error) => {
@@ -169,7 +171,7 @@ async function skillCode(name) {
   return unfence(String(found.code));
 }
 
-// Packages that a run has asked for, by name: each looks for what it needs beside itself.
+// Packages that a run has requested, by name: each resolves its dependencies beside itself.
 const packages = new Map();
 const packageOf = (name) => packages.get(/^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0]);
 
@@ -184,7 +186,7 @@ function usePackages(order) {
   }
 }
 
-// The file that package.json names for `import`: the first condition that holds, at any depth.
+// The file that package.json names for `import`: the first matching condition, at any depth.
 function entryOf({ exports, module, main }, subpath) {
   const pick = (target) => typeof target === "string" ? target : Array.isArray(target) ? pick(target[0])
     : target && pick(Object.entries(target).find(([key]) => ["node", "import", "module-sync", "default"].includes(key))?.[1]);
@@ -192,7 +194,7 @@ function entryOf({ exports, module, main }, subpath) {
   return pick(paths[subpath]) ?? (exports ? null : subpath === "." ? module ?? main ?? "index.js" : subpath);
 }
 
-// One that is written as modules only is loaded by the engine's own loader, where require() cannot.
+// An ES module package is loaded by the engine's own loader, because require() cannot.
 async function importPackage(name, find) {
   try {
     return find(name);
@@ -205,7 +207,7 @@ async function importPackage(name, find) {
   }
 }
 
-// Names of files mean the workspace.
+// Relative file names refer to the workspace.
 let place = (path) => path; // see lead()
 function requireInside(name) {
   const find = packageOf(String(name));
@@ -217,23 +219,42 @@ function requireInside(name) {
   }
 }
 
-async function importModule(name, ...rest) {
-  name = String(name);
+const isNamespace = (m) => m?.[Symbol.toStringTag] === "Module";
+
+// A file of the workspace. An ES module is evaluated once, whoever loads it; its namespace is that of the engine's own loader.
+async function importFile(name) {
+  try {
+    const m = requireInside(name);
+    if (!isNamespace(m)) return Object.assign(Object.create(null), m, { default: m });
+  } catch (error) {
+    if (error?.code !== "ERR_REQUIRE_ESM" && error?.code !== "ERR_REQUIRE_ASYNC_MODULE") throw error;
+  }
+  return import(load("url").pathToFileURL(place(load("path").resolve(name))).href);
+}
+
+function importModule(name) {
+  return importInside(String(name)).catch((error) => { // as import() calls it
+    throw error?.code === "MODULE_NOT_FOUND" ? Object.assign(error, { code: "ERR_MODULE_NOT_FOUND" }) : error;
+  });
+}
+
+async function importInside(name) {
   const plain = name.replace(/^node:/, "");
   if (builtins.has(plain)) {
     const m = load(plain);
     return Object.assign(Object.create(null), m, { default: m });
   }
+  if (name.startsWith("file:")) return importFile(load("url").fileURLToPath(name));
+  if (name.startsWith("data:")) return import(name);
   const find = packageOf(name);
   if (find) {
     const m = await importPackage(name, find);
-    return m?.[Symbol.toStringTag] === "Module" ? m : Object.assign(Object.create(null), m, { default: m?.__esModule && "default" in m ? m.default : m });
+    return isNamespace(m) ? m : Object.assign(Object.create(null), m, { default: m?.__esModule && "default" in m ? m.default : m });
   }
   const skill = SKILL.exec(name)?.[1] ?? /^[A-Za-z_]\w*$/.exec(name)?.[0];
   if (!skill) {
     if (!/^\.{0,2}\//.test(name)) throw noModule(name);
-    const m = requireInside(name);
-    return Object.assign(Object.create(null), m, { default: m });
+    return importFile(name);
   }
   if (!loadedSkills.has(skill)) loadedSkills.set(skill, loadSkill(skill));
   return loadedSkills.get(skill).catch((error) => { throw skill === name ? noModule(name) : error; });
@@ -241,11 +262,11 @@ async function importModule(name, ...rest) {
 
 // ---- results ----
 
-// Half a character is none: as what it is shown with.
+// A lone surrogate is replaced by its escape.
 const wellFormed = (text) => text.includes("\\ud") ? text.replace(/\\(ud[\da-f]{3}|.)/gs, (all, escape) => escape.length > 1 ? "\\ufffd" : all)
   : text;
 
-// The last line of code is often one that sets a timer or listens to a stream: what that returns is no result.
+// The last line of code often sets a timer or listens to a stream: its return value is not a result.
 const EventEmitter = require("events");
 const isMachinery = (v) => v instanceof EventEmitter || v === process || /^(?:Timeout|Immediate|Interval)$/.test(v.constructor?.name ?? "");
 
@@ -281,9 +302,9 @@ function ownStack(error) {
 }
 
 function describe(error) {
-  if (error instanceof RangeError && /allocation failed|^out of memory/i.test(error.message)) // of a buffer; the heap's own end is the process's
+  if (error instanceof RangeError && /allocation failed|^out of memory/i.test(error.message)) // of a buffer; a full heap ends the process
     return { error: "out of memory", kind: "MemoryError", traceback: ownStack(error) };
-  if (error?.code === "EPERM" && /^(?:spawn|fork)/.test(error.syscall ?? ""))
+  if (/^(?:EPERM|EACCES)$/.test(error?.code) && /^(?:spawn|fork)/.test(error.syscall ?? ""))
     return { error: `${error.message}: no programs or processes can be started in this sandbox`, kind: error.name, traceback: ownStack(error) };
   if (!network && /^(?:getaddrinfo|connect|socket)/.test(error?.syscall ?? ""))
     return { error: `${error.message}: ${noNetwork}`, kind: error.name, traceback: ownStack(error) };
@@ -307,15 +328,20 @@ function finish(outcome, value) {
   }
 }
 
-// How long leftover work may take: to shortly before the gate ends the run, so that its result is not lost.
+// Time for unfinished work: until shortly before the gate ends the run, so that its result is not lost.
 const leftoverMs = (timeout = 0) => timeout - Math.min(500, timeout / 4);
 
-// ---- what the code finds ----
+// A session awaits it, too, but not for long: what is left goes on in its next run, which does not wait for it again.
+const SESSION_MS = 5000;
+let patient = true;
+const sessionMs = () => patient ? SESSION_MS : 0;
+
+// ---- environment of the code ----
 
 const HOME = "/workspace";
 const PROGRAM = `${HOME}/main.js`;
 
-// Where no mounts are possible, /workspace and /tmp are directories elsewhere: paths lead there.
+// Without mounts, /workspace and /tmp are directories elsewhere: paths are mapped to them.
 function lead(root) {
   const fs = load("fs"), where = process.cwd;
   place = (path) => typeof path === "string" && /^\/(?:workspace|tmp)(?:\/|$)/.test(path) && !path.startsWith(root) ? root + path : path;
@@ -326,11 +352,18 @@ function lead(root) {
       if (typeof call === "function" && leads.test(name)) from[name] = (first, second, ...rest) =>
         second === undefined && !rest.length ? call.call(from, place(first)) : call.call(from, place(first), place(second), ...rest);
     }
+  // Modes cannot be changed there, which copyFile() tries to do.
+  const copyFile = (from, to, flags = 0) => fs.writeFileSync(to, fs.readFileSync(from), { flag: flags & fs.constants.COPYFILE_EXCL ? "wx" : "w" });
+  fs.copyFileSync = copyFile;
+  fs.promises.copyFile = async (...args) => copyFile(...args);
+  fs.copyFile = (...args) => { const done = args.pop(); fs.promises.copyFile(...args).then(() => done(null), done); };
+  const modules = load("module"), { createRequire } = modules, { fileURLToPath } = load("url");
+  modules.createRequire = (from) => createRequire(place(/^file:/.test(from) ? fileURLToPath(from) : from));
   process.cwd = () => where().startsWith(`${root}/`) ? where().slice(root.length) : where();
   load("os").tmpdir = () => "/tmp";
 }
 
-// One for each run: code written as a CommonJS module finds what it expects.
+// One for each run: for code that is written as a CommonJS module.
 function newModule() {
   const own = { exports: {}, id: ".", filename: PROGRAM, path: HOME, loaded: false, children: [], paths: [], require: requireInside };
   requireInside.main = globalThis.module = own;
@@ -338,21 +371,22 @@ function newModule() {
   return own;
 }
 
-// Whether it has handed something over in that way, and nothing else.
+// Did the code only set module.exports, without another result?
 const exported = (own, given, value) => (own.exports !== given || Object.keys(given).length > 0)
   && (value === undefined || value === own.exports || typeof value === "function" || Object.values(own.exports ?? {}).includes(value));
 
-// What an interpreter does at its end.
+// Runs the exit handlers.
 function leave(fail = () => {}) {
   try { process.emit("exit", process.exitCode ?? 0); } catch (error) { fail(error); }
 }
 
-// For what the libraries would ask /proc, the accounts or other processes about.
+// Replacements for what libraries would read from /proc, the user database or other processes.
 function standIn() {
   const os = load("os"), v8 = load("v8");
   const user = { uid: 1000, gid: 1000, username: "sandbox", homedir: HOME, shell: "/bin/sh" };
   os.homedir = () => HOME;
   os.userInfo = () => ({ ...user });
+  os.networkInterfaces = () => ({});
   const count = os.availableParallelism?.() ?? 1;
   os.cpus = () => Array.from({ length: count }, () => ({ model: "", speed: 0, times: { user: 0, nice: 0, sys: 0, idle: 0, irq: 0 } }));
   const rss = () => process.resourceUsage().maxRSS * 1024;
@@ -365,6 +399,7 @@ function standIn() {
 function furnish() {
   for (const key of Object.keys(process.env)) delete process.env[key];
   process.argv.length = 1;
+  process.execArgv = [];
   process.exit = (status = process.exitCode ?? 0) => {
     process.exitCode = status;
     leave();

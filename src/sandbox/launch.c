@@ -1,6 +1,5 @@
-/* Who runs here: first the helper's fork with the privileges of the user who started the gate, which it gives
- * up as soon as the tree is built; then the interpreter, with none. No environment but a few fixed words
- * comes along.
+/* Runs in a fork of the helper, with the privileges of the user who started the gate. It gives them up when
+ * the tree is built; the interpreter has none. The environment has only a few fixed variables.
  *
  *   root:  own mounts, net, ipc, uts ─▶ tree ─▶ a uid that owns nothing ─▶ no capabilities ─▶ exec
  *   user:  own user namespace and those ─▶ tree ─▶ no capabilities ─▶ exec
@@ -33,7 +32,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#define MODULES "/opt/sallyport" /* our files, seen from inside */
 #define PROBE_MS 10000
 #define PROBE_BOUNDED 7 /* exit status: the number of processes can be limited */
 #define SHOWN_MAX 8
@@ -42,26 +40,28 @@
 
 /* How each interpreter is started. */
 static const struct launch_kind {
-    const char *program; /* in the path */
-    const char *inside;  /* its prefix or its binary, when it is not beneath /usr */
-    bool whole_prefix;   /* the library lies beside the binary */
+    const char *program; /* searched in PATH */
+    const char *inside;  /* its prefix or its binary, if not below /usr */
+    bool whole_prefix;   /* the library is beside the binary */
     const char *module;
     const char *script;
     const char *argv[8];  /* between the binary and the script */
-    const char *extra[4]; /* files beside the script that it reads, where they are there */
+    const char *extra[5]; /* optional files beside the script that it uses */
 } kinds[LAUNCH_ENGINES] = {
     [LAUNCH_PYTHON] = {"python3",
                        LAUNCH_PYTHON_DIR,
                        true,
                        "sallyport-python.so",
                        "sallyport-python.py",
-                       {"-I", "-S", "-B"}},
+                       {"-I", "-S", "-B"},
+                       {LAUNCH_PROGRAMS}},
     [LAUNCH_PYTHON_DATA] = {"python3",
                             LAUNCH_PYTHON_DIR,
                             true,
                             "sallyport-python.so",
                             "sallyport-python.py",
-                            {"-I", "-S", "-B"}},
+                            {"-I", "-S", "-B"},
+                            {LAUNCH_PROGRAMS}},
     [LAUNCH_NODE] = {"node",
                      "/opt/node",
                      false,
@@ -70,7 +70,7 @@ static const struct launch_kind {
                      {"--single-threaded", "--no-wasm-async-compilation", "--v8-pool-size=0",
                       "--wasm-lazy-validation", "--no-wasm-dynamic-tiering", "--expose-internals",
                       "--no-warnings"},
-                     {"sallyport-amaro.js", "sallyport-swc.js", "sallyport-swc.wasm"}},
+                     {"sallyport-amaro.js", "sallyport-swc.js", "sallyport-swc.wasm", LAUNCH_PROGRAMS}},
     [LAUNCH_BUN] = {"bun", "/opt/bun", false, "sallyport-node.so", "sallyport-bun.js", {"--no-install"}},
 };
 
@@ -86,19 +86,19 @@ static const char *const environment[] = {
     "MPLCONFIGDIR=/tmp",
     "UV_USE_IO_URING=0",
     "TZ=UTC",
-    NULL, /* and more, see environment_for() */
+    NULL, /* further ones: see environment_for() */
 };
-/* By default Bun maps gigabytes as writable when it starts, for later, and a limit on private memory counts
- * only what is mapped after that. So it maps little, and makes the rest writable piece by piece. */
+/* By default Bun maps gigabytes of writable memory at start, and a limit on private memory counts only later
+ * mappings. With these settings it maps little, and makes the rest writable in small steps. */
 static const char *const bun_environment[] = {
     "MIMALLOC_ARENA_EAGER_COMMIT=0",
     "BUN_JSC_jitMemoryReservationSize=33554432",
     "BUN_JSC_structureHeapSizeInKB=65536",
     NULL,
 };
-#define ENVIRONMENT_MAX (ARRAY_LEN(environment) + ARRAY_LEN(bun_environment) + 2)
+#define ENVIRONMENT_MAX (ARRAY_LEN(environment) + ARRAY_LEN(bun_environment) + 3)
 
-/* ---- finding ---- */
+/* ---- search ---- */
 
 static bool is_program(const char *path) {
     char magic[4] = "";
@@ -106,7 +106,7 @@ static bool is_program(const char *path) {
     return fd >= 0 && access(path, X_OK) == 0 && read(fd, magic, 4) == 4 && memcmp(magic, "\177ELF", 4) == 0;
 }
 
-/* The first real program of that name; version managers put scripts of the same name in front of theirs. */
+/* The first real program of that name. Version managers put scripts of the same name earlier in PATH. */
 static bool find_in_path(const char *path, const char *name, char ret_real[FRAME_PATH_MAX]) {
     struct slice rest = slice_str(path), dir;
     for (bool more = rest.len > 0; more;) {
@@ -136,7 +136,7 @@ static bool first_match(const char *pattern, char ret_path[FRAME_PATH_MAX]) {
     return any;
 }
 
-/* `home = DIR` of a virtual environment's configuration: where the interpreter is that it was made from. */
+/* `home = DIR` in the configuration of a virtual environment: the directory of its base interpreter. */
 static bool read_venv_home(const char *path, char ret_home[FRAME_PATH_MAX]) {
     char text[4096] = "", key[] = "home";
     cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -153,7 +153,7 @@ static bool read_venv_home(const char *path, char ret_home[FRAME_PATH_MAX]) {
     return false;
 }
 
-/* A virtual environment: its packages are shown, and the interpreter is the one that it was made from. */
+/* A virtual environment: its packages are mounted, and its base interpreter is used. */
 static void find_venv(const char *given, struct launch_runtime *r) {
     char dir[PATH_MAX], path[PATH_MAX + 64], home[FRAME_PATH_MAX], real[PATH_MAX];
     if (strlen(given) >= FRAME_PATH_MAX || !realpath(given, real))
@@ -163,7 +163,7 @@ static void find_venv(const char *given, struct launch_runtime *r) {
     snprintf(path, sizeof(path), "%s/pyvenv.cfg", dir);
     if (!read_venv_home(path, home))
         return;
-    char *venv = realpath(dir, NULL); /* links above it lead elsewhere once the root is another */
+    char *venv = realpath(dir, NULL); /* symbolic links above it point elsewhere after the root has changed */
     snprintf(path, sizeof(path), "%s/lib/python3.*/site-packages", venv ? venv : dir);
     if (!first_match(path, r->venv)) {
         free(venv);
@@ -177,8 +177,8 @@ static void find_venv(const char *given, struct launch_runtime *r) {
     free(venv);
 }
 
-/* NULL, or what of the user's would be shown with everything beneath `prefix`. */
-static const char *holds(const char *prefix) {
+/* NULL, or a directory of the user that mounting everything below `prefix` would expose. */
+static const char *exposes(const char *prefix) {
     static char state[FRAME_PATH_MAX];
     const char *home = getenv("HOME"), *own = getenv("SALLYPORT_HOME"), *xdg = getenv("XDG_STATE_HOME");
     if (own)
@@ -198,14 +198,13 @@ static const char *holds(const char *prefix) {
     return NULL;
 }
 
-/* An interpreter outside of /usr is shown by itself, and with the library that lies beside it, if one does.
- */
+/* An interpreter outside of /usr is mounted alone, or together with the library beside it. */
 static void find_library(struct launch_runtime *r) {
     char pattern[PATH_MAX], found[FRAME_PATH_MAX];
     parent_of(r->prefix, 2);
     snprintf(pattern, sizeof(pattern), "%s/lib/python3.*/os.py", r->prefix);
     r->library = first_match(pattern, found);
-    const char *inside = r->library ? holds(r->prefix) : NULL;
+    const char *inside = r->library ? exposes(r->prefix) : NULL;
     if (!inside)
         return;
     snprintf(r->why, sizeof(r->why), "%.100s is not used: its prefix %.60s/ contains %.60s", r->binary,
@@ -237,9 +236,9 @@ void launch_find(const struct launch_config *config, enum launch_engine engine, 
         find_library(ret_runtime);
 }
 
-/* ---- giving up what is not needed ---- */
+/* ---- giving up privileges ---- */
 
-/* Beneath /proc, which may not be mounted any more. */
+/* Below /proc, which may no longer be mounted. */
 static int write_file(const char *path, const char *text, struct err *err) {
     cleanup_fd int fd = openat(CONFINE_FD_PROC, path, O_WRONLY | O_CLOEXEC);
     if (fd < 0 || write(fd, text, strlen(text)) < 0)
@@ -247,8 +246,7 @@ static int write_file(const char *path, const char *text, struct err *err) {
     return 0;
 }
 
-/* The caller becomes CONFINE_GUEST_ID there: the id 0 could not be handed on to a sandbox without privileges.
- */
+/* The caller becomes CONFINE_GUEST_ID there: an unprivileged process could not pass id 0 on to a sandbox. */
 static int own_user_namespace(uint64_t others, struct err *err) {
     char line[64];
     const unsigned uid = geteuid(), gid = getegid();
@@ -263,8 +261,9 @@ static int own_user_namespace(uint64_t others, struct err *err) {
     return write_file("self/gid_map", line, err);
 }
 
-/* As root: a uid that owns nothing here. In a user namespace with few ids there may be none but its root,
- * which is an ordinary user (or root) outside: then another user namespace, in which it is nobody special. */
+/* As root: takes a uid that owns nothing here. A user namespace with few ids may have only its root, which is
+ * an ordinary user (or root) outside: then a further user namespace is created, where this id has no
+ * privileges. */
 static int drop_ids(struct err *err) {
     static const uid_t ids[] = {LAUNCH_ROOT_ID, 65533};
     if (geteuid() != 0)
@@ -288,7 +287,7 @@ bool launch_reaches(const struct launch_config *config, const char *path) {
     struct err err;
     int status = 0;
     const pid_t pid = fork();
-    if (pid == 0) { /* with what a zygote has when it drops its ids */
+    if (pid == 0) { /* with the same privileges as a zygote at this point */
         const int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
         prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
         _exit(dup2(proc, CONFINE_FD_PROC) >= 0 && drop_ids(&err) == 0 && access(path, R_OK) == 0 ? 0 : 1);
@@ -299,18 +298,28 @@ bool launch_reaches(const struct launch_config *config, const char *path) {
 static int drop_caps(struct err *err) {
     struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
     struct __user_cap_data_struct none[2] = {{0}, {0}};
-    if (geteuid() == 0) /* the next exec would give everything back */
+    if (geteuid() == 0) /* the next exec would restore all privileges */
         return err_set(err, "give up root: no other id can be taken here");
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || syscall(SYS_capset, &head, none) != 0)
         return err_set(err, "give up capabilities: %s", strerror(errno));
     return 0;
 }
 
+/* Limits of a user namespace are added up at its creator, the zygote: as root that sum must not be a budget
+ * that all sandboxes share. Each sandbox has its own lower limits. */
+static void raise_limits(void) {
+    const struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY};
+    if (geteuid() != 0)
+        return;
+    setrlimit(RLIMIT_NPROC, &none); /* without the privilege the limits stay */
+    setrlimit(RLIMIT_SIGPENDING, &none);
+}
+
 static int enter(const struct launch_config *config, uint32_t tier, const struct launch_runtime *runtime,
                  struct err *err) {
     const uint64_t others = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
     const struct sched_param usual = {0};
-    /* Whatever urgency the gate was given is not for guests. A system call, because musl has no such
+    /* Guests do not inherit a scheduling priority of the gate. A system call, because musl has no such
      * function. */
     if (syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &usual) != 0)
         return err_set(err, "take the usual priority: %s", strerror(errno));
@@ -342,19 +351,20 @@ static int enter(const struct launch_config *config, uint32_t tier, const struct
             shown[n++] = (struct root_item){config->packages, FRAME_PACKAGES};
         for (size_t i = 0; kind->extra[i]; i++) {
             snprintf(extra[i][0], PATH_MAX, "%s/%s", config->helper_dir, kind->extra[i]);
-            snprintf(extra[i][1], PATH_MAX, "%s/%s", MODULES, kind->extra[i]);
+            snprintf(extra[i][1], PATH_MAX, "%s/%s", LAUNCH_MODULES, kind->extra[i]);
             shown[n++] = (struct root_item){extra[i][0], extra[i][1]};
         }
         snprintf(module, sizeof(module), "%s/%s", config->helper_dir, kind->module);
         snprintf(script, sizeof(script), "%s/%s", config->helper_dir, kind->script);
-        snprintf(module_in, sizeof(module_in), "%s/%s", MODULES, kind->module);
-        snprintf(script_in, sizeof(script_in), "%s/%s", MODULES, kind->script);
+        snprintf(module_in, sizeof(module_in), "%s/%s", LAUNCH_MODULES, kind->module);
+        snprintf(script_in, sizeof(script_in), "%s/%s", LAUNCH_MODULES, kind->script);
         copied[0] = (struct root_item){module, module_in};
         copied[1] = (struct root_item){script, script_in};
         if (config->bundle_fd >= 0)
             copied[2] = (struct root_item){"/proc/self/fd/" TEXT(CONFINE_FD_BUNDLE), FRAME_BUNDLE};
     }
-    /* matplotlib keeps a list of fonts */
+    /* matplotlib writes a cache of fonts */
+    raise_limits();
     if (root_enter(shown, copied, runtime && runtime->engine == LAUNCH_PYTHON_DATA, err) != 0)
         return -1;
     if (sethostname("sandbox", 7) != 0)
@@ -363,7 +373,7 @@ static int enter(const struct launch_config *config, uint32_t tier, const struct
     return drop_ids(err) != 0 || drop_caps(err) != 0 ? -1 : 0;
 }
 
-/* ---- the descriptors a zygote starts with ---- */
+/* ---- initial descriptors of a zygote ---- */
 
 static int place(const int from[], const int to[], size_t n) {
     int high[CONFINE_FD_FREE];
@@ -376,7 +386,7 @@ static int place(const int from[], const int to[], size_t n) {
     return (int)syscall(SYS_close_range, CONFINE_FD_FREE, ~0U, 0);
 }
 
-/* bridge: only the probe has one already. */
+/* bridge: only the probe has one at this point. */
 static int place_descriptors(const struct launch_config *config, int sock, int setup, int bridge,
                              struct err *err) {
     cleanup_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -407,8 +417,8 @@ static int write_setup(struct confine_setup *setup, int fd, struct err *err) {
 
 /* ---- the probe ---- */
 
-/* In the sandbox of the probe: it must be one. A denied call is answered by the kernel, as there is no
- * listener. */
+/* Runs in the sandbox of the probe and checks that it is confined. The kernel answers denied calls itself,
+ * because there is no listener. */
 static _Noreturn void probe_guest(const struct confine_setup *setup, const struct frame_order *order,
                                   const int stdio[3]) {
     confine_down(setup, order, stdio);
@@ -420,8 +430,8 @@ static _Noreturn void probe_guest(const struct confine_setup *setup, const struc
     _exit(write(CONFINE_FD_BRIDGE, &verdict, 1) == 1 ? 0 : 1);
 }
 
-/* Does the limit on processes bind this uid? The kernel lets the host's root pass, whatever it is called in
- * here. */
+/* Does the limit on processes apply to this uid? The kernel exempts the host's root, whatever its id is in
+ * this namespace. */
 static bool processes_bounded(void) {
     pid_t pid = fork();
     if (pid == 0) {
@@ -441,12 +451,13 @@ static _Noreturn void probe_zygote(const struct launch_config *config, uint32_t 
     *setup = config->setup;
     setup->tier = tier;
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* else /proc/self is root's, and the id maps cannot be written */
+    prctl(PR_SET_DUMPABLE, 1, 0, 0,
+          0); /* otherwise /proc/self belongs to root, and the id maps cannot be written */
     if (place_descriptors(config, sock, sock, bridge, &err) != 0 || enter(config, tier, NULL, &err) != 0) {
-        zygote_tell(CONFINE_NOTE_DOWN, err.text);
+        zygote_notify(CONFINE_NOTE_DOWN, err.text);
         _exit(CONFINE_FAILED);
     }
-    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* the change of uid took it away, and an exec does not follow here */
+    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* the change of uid cleared it, and no exec follows here */
     setup->uid = geteuid();
     setup->gid = getegid();
     const struct frame_order order = {.kind = FRAME_START,
@@ -463,20 +474,20 @@ static _Noreturn void probe_zygote(const struct launch_config *config, uint32_t 
     _exit(bounded ? PROBE_BOUNDED : 0);
 }
 
-/* Reads notes until the guest has reported or something ended. Returns the guest's verdict or 0 with err
- * set. */
+/* Reads notes until the guest has reported or something ended. Returns the guest's result, or 0 with err set.
+ */
 static char probe_watch(int sock, int bridge, pid_t *ret_guest, struct err *err) {
     struct pollfd fds[2] = {{.fd = sock, .events = POLLIN}, {.fd = bridge, .events = POLLIN}};
-    while (poll(fds, 2, PROBE_MS) > 0) { /* the notes end and the bridge ends, so this does too */
+    while (poll(fds, 2, PROBE_MS) > 0) { /* ends: both notes and bridge reach end of file */
         char verdict = 0;
         if (fds[1].revents && read(bridge, &verdict, 1) == 1)
             return verdict;
-        if (fds[1].revents)
-            break;
+        if (fds[1].revents && !fds[0].revents)
+            break; /* the last note says why */
         struct confine_note note;
         int got[3];
         if (packet_receive(sock, &note, sizeof(note), got) != (ssize_t)sizeof(note)) {
-            fds[0].fd = -1; /* everything was said; the guest's verdict is still to come */
+            fds[0].fd = -1; /* no more notes; the guest's result is still expected */
             continue;
         }
         for (int i = 0; i < 3; i++)
@@ -491,7 +502,7 @@ static char probe_watch(int sock, int bridge, pid_t *ret_guest, struct err *err)
         else if (note.kind == CONFINE_NOTE_FAILED)
             return err_set(err, "%s: %s", confine_step_name(note.step), strerror(note.error)), 0;
     }
-    return err_set(err, "the sandbox of the probe ended without a word"), 0;
+    return err_set(err, "the sandbox of the probe ended without a report"), 0;
 }
 
 int launch_probe(const struct launch_config *config, uint32_t tier, bool *ret_bounded, struct err *err) {
@@ -517,7 +528,7 @@ int launch_probe(const struct launch_config *config, uint32_t tier, bool *ret_bo
         waitpid(guest, NULL, 0);
     }
     if (pid > 0 && verdict == 0)
-        kill(pid, SIGKILL); /* else it ends by itself, and how is an answer */
+        kill(pid, SIGKILL); /* otherwise it ends by itself, and its exit status is the result */
     if (pid > 0)
         waitpid(pid, &status, 0);
     *ret_bounded = WIFEXITED(status) && WEXITSTATUS(status) == PROBE_BOUNDED;
@@ -530,25 +541,28 @@ int launch_probe(const struct launch_config *config, uint32_t tier, bool *ret_bo
     return verdict == 'k' ? 0 : -1;
 }
 
-/* ---- the real thing ---- */
+/* ---- start of a zygote ---- */
 
 static void inside_paths(const struct launch_config *config, const struct launch_runtime *r, char binary[],
                          char dir[]) {
     const struct launch_kind *kind = &kinds[r->engine];
     const bool moved = config->setup.tier == 1;
-    snprintf(dir, FRAME_PATH_MAX, "%s", moved ? MODULES : config->helper_dir);
+    snprintf(dir, FRAME_PATH_MAX, "%s", moved ? LAUNCH_MODULES : config->helper_dir);
     if (moved && *r->prefix)
         snprintf(binary, PATH_MAX, "%s%s", kind->inside, r->binary + strlen(r->prefix));
     else
         snprintf(binary, PATH_MAX, "%s", r->binary);
 }
 
-/* An interpreter that was moved does not find its own library where it was linked to look. */
+/* A moved interpreter does not find its library at the path it was linked with. `preload` is "" or what
+ * libraries of the interpreter need for their locks. */
 static void environment_for(const struct launch_config *config, const struct launch_runtime *r,
-                            char libraries[], const char *ret_envp[ENVIRONMENT_MAX]) {
+                            const char *preload, char libraries[], const char *ret_envp[ENVIRONMENT_MAX]) {
     size_t n = 0;
-    for (; environment[n]; n++)
-        ret_envp[n] = environment[n];
+    if (*preload && r->engine != LAUNCH_BUN)
+        ret_envp[n++] = preload;
+    for (size_t i = 0; environment[i]; i++)
+        ret_envp[n++] = environment[i];
     if (config->setup.tier == 1 && r->library) {
         snprintf(libraries, PATH_MAX, "LD_LIBRARY_PATH=%s/lib", kinds[r->engine].inside);
         ret_envp[n++] = libraries;
@@ -556,8 +570,7 @@ static void environment_for(const struct launch_config *config, const struct lau
     for (size_t i = 0; r->engine == LAUNCH_BUN && bun_environment[i]; i++)
         ret_envp[n++] = bun_environment[i];
     if (config->bundle_fd >= 0)
-        ret_envp[n++] =
-            "NODE_EXTRA_CA_CERTS=" FRAME_BUNDLE; /* Node looks there when it starts, and never again */
+        ret_envp[n++] = "NODE_EXTRA_CA_CERTS=" FRAME_BUNDLE; /* Node reads it only at start */
     ret_envp[n] = NULL;
 }
 
@@ -571,12 +584,12 @@ static _Noreturn void zygote_exec(const struct launch_config *config, const stru
     setup->data_limit = r->engine >= LAUNCH_NODE;
     setup->hold = r->engine == LAUNCH_NODE;
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* the helper is not; the id maps have to be written */
+    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* the helper is not dumpable, and the id maps must be written */
     int memory = memfd_create("setup", MFD_CLOEXEC);
     if (memory < 0 || place_descriptors(config, sock, memory, -1, &err) != 0 ||
         enter(config, setup->tier, r, &err) != 0 || write_setup(setup, CONFINE_FD_SETUP, &err) != 0)
         goto fail;
-    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* the change of uid took it away */
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* the change of uid cleared it */
     inside_paths(config, r, binary, dir);
     snprintf(module, sizeof(module), "%s/%s", dir, kind->module);
     snprintf(script, sizeof(script), "%s/%s", dir, kind->script);
@@ -591,15 +604,18 @@ static _Noreturn void zygote_exec(const struct launch_config *config, const stru
     snprintf(venv, sizeof(venv), "venv=%s", setup->tier == 1 ? LAUNCH_VENV : r->venv);
     if (*r->venv)
         argv[n++] = venv;
-    char libraries[PATH_MAX];
+    char libraries[PATH_MAX], preload[PATH_MAX];
     const char *envp[ENVIRONMENT_MAX];
-    environment_for(config, r, libraries, envp);
+    snprintf(preload, sizeof(preload), "LD_PRELOAD=%s/%s", dir, LAUNCH_PROGRAMS);
+    if (access(preload + strlen("LD_PRELOAD="), R_OK) != 0)
+        *preload = '\0';
+    environment_for(config, r, preload, libraries, envp);
     if (r->engine == LAUNCH_BUN)
         exec_serve(setup, &(struct exec_plan){binary, module, script, kind->argv, envp});
     execve(binary, (char *const *)(uintptr_t)argv, (char *const *)(uintptr_t)envp);
     err_set(&err, "execute %s: %s", r->binary, strerror(errno));
 fail:
-    zygote_tell(CONFINE_NOTE_DOWN, err.text);
+    zygote_notify(CONFINE_NOTE_DOWN, err.text);
     _exit(CONFINE_FAILED);
 }
 

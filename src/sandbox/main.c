@@ -1,7 +1,8 @@
-/* sallyport-sandbox: the helper that makes sandboxes for the gate.
+/* sallyport-sandbox: the helper that creates sandboxes for the gate.
  *
- *   sallyport-sandbox probe                    says what the machine can do, as lines for `sallyport doctor`
- *   sallyport-sandbox serve OPTION=VALUE…      takes orders on descriptor 3; started by the gate only */
+ *   sallyport-sandbox probe                    prints what the machine supports, as lines for `sallyport
+ * doctor` sallyport-sandbox serve OPTION=VALUE…      handles orders on descriptor 3; started by the gate only
+ */
 #include "base/mem.h"
 #include "sandbox/supervise.h"
 
@@ -10,8 +11,8 @@
 #include <string.h>
 
 static int usage(void) {
-    fputs("sallyport-sandbox makes sandboxes for sallyport, which starts it. By hand there is:\n"
-          "  sallyport-sandbox probe    say what this machine can do\n",
+    fputs("sallyport-sandbox creates sandboxes for sallyport, which starts it. Commands for users:\n"
+          "  sallyport-sandbox probe    report what this machine supports\n",
           stderr);
     return 2;
 }
@@ -28,6 +29,7 @@ int main(int argc, char **argv) {
         {"bun=", &options.given[LAUNCH_BUN]},
         {"helpers=", &options.helper_dir},
         {"packages=", &options.packages},
+        {"uids=", &options.uids},
         {"fail=", &options.fail_step},
         {"tier=", &options.best_tier},
         {"forks=", &options.forks},

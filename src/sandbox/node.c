@@ -1,8 +1,8 @@
-/* The module that makes a stock Node a zygote. Forking Node is outside its promises, so what it takes stands
- * here: V8 marks its heap as not to be copied into children (undone before serving), the event loop has to be
- * renewed in the child, and the child drives that loop itself, since Node's own way of waiting counts threads
- * that are no more. A self-test at start does all of it once; where it fails the runtime is not offered. The
- * few functions of Node-API and libuv are declared by hand: both promise them to stay. */
+/* The module that makes a stock Node a zygote. Node does not support forking, so this file has the
+ * workarounds: V8 excludes its heap from forks (undone before serving), the event loop must be reinitialised
+ * in the child, and the child runs that loop itself, because Node's own wait counts threads that the child
+ * does not have. A self-test at start does all of it once; if it fails, the runtime is not offered. The
+ * functions of Node-API and libuv are declared here: both have a stable ABI. */
 #include "base/clock.h"
 #include "sandbox/confine.h"
 #include "sandbox/zygote.h"
@@ -45,10 +45,16 @@ extern int uv_run(struct uv_loop *, int mode);
 extern int uv_loop_alive(const struct uv_loop *);
 extern int uv_backend_fd(const struct uv_loop *);
 extern int uv_backend_timeout(const struct uv_loop *);
+struct uv_check;
+extern size_t uv_handle_size(int type);
+extern int uv_check_init(struct uv_loop *, struct uv_check *);
+extern int uv_check_start(struct uv_check *, void (*)(struct uv_check *));
+extern void uv_unref(struct uv_check *);
 
 napi_value napi_register_module_v1(napi_env env, napi_value exports);
 
 #define RUN_NOWAIT 2
+#define UV_CHECK 2
 #define SELF_TEST_S 10
 
 static struct confine_setup setup;
@@ -72,7 +78,7 @@ static napi_value renewed(napi_env env, int32_t value) {
     return number(env, value);
 }
 
-/* selftest(): -1 in a child that is to try everything and exit with 0; here 1 when it did. */
+/* selftest(): returns -1 in a child that tries everything and exits with 0; here 1 if the child succeeded. */
 static napi_value selftest(napi_env env, napi_callback_info info) {
     (void)info;
     if (confine_read_setup(CONFINE_FD_SETUP, &setup) != 0)
@@ -89,8 +95,8 @@ static napi_value selftest(napi_env env, napi_callback_info info) {
     return number(env, pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* serve(ms, in_all): takes orders; returns in each child that is locked, with 1 when a run waits for it, and
- * here with -1 when no order has come for so long (-1: never), or with in_all after that time in any case. */
+/* serve(ms, in_all): handles orders. Returns in each locked-down child, with 1 if a run is pending; and here
+ * with -1 if no order came for that time (-1: never), or with in_all after that time in any case. */
 static napi_value serve(napi_env env, napi_callback_info info) {
     static bool first = true;
     struct frame_order order;
@@ -137,7 +143,7 @@ static napi_value tell(napi_env env, napi_callback_info info) {
     if (arguments(env, info, v, 2) == 2) {
         napi_get_value_int32(env, v[0], &up);
         char *text = text_of(env, v[1], &len);
-        zygote_tell(up ? CONFINE_NOTE_UP : CONFINE_NOTE_DOWN, text ? text : "");
+        zygote_notify(up ? CONFINE_NOTE_UP : CONFINE_NOTE_DOWN, text ? text : "");
         free(text);
     }
     return number(env, 0);
@@ -151,10 +157,10 @@ static napi_value limit(napi_env env, napi_callback_info info) {
         napi_get_value_int32(env, v[0], &memory_mb);
         napi_get_value_int32(env, v[1], &cpu_s);
     }
-    return number(env, confine_limit(&setup, (uint32_t)memory_mb, (uint32_t)cpu_s) == 0);
+    return number(env, confine_limit((uint32_t)memory_mb, (uint32_t)cpu_s) == 0);
 }
 
-/* send(kind, id, text): kind 0 goes nowhere; it is for warming up */
+/* send(kind, id, text): kind 0 is discarded; it is for warming up */
 static napi_value send_frame(napi_env env, napi_callback_info info) {
     napi_value v[3];
     int32_t kind = 0, id = 0;
@@ -171,7 +177,7 @@ static napi_value send_frame(napi_env env, napi_callback_info info) {
     return number(env, fits);
 }
 
-/* print(fd, text): true as long as the other end reads */
+/* print(fd, text): true as long as the other end is open */
 static napi_value print(napi_env env, napi_callback_info info) {
     napi_value v[2];
     int32_t fd = 0;
@@ -197,7 +203,7 @@ static char *receive_frame(struct frame_head *ret_head) {
     return body;
 }
 
-/* Reads a frame and gives it to `handler`(kind, id, text). False when the function threw. */
+/* Reads a frame and passes it to `handler`(kind, id, text). False if the function threw. */
 static bool take_frame(napi_env env, napi_value self, napi_value handler) {
     struct frame_head head;
     char *body = receive_frame(&head);
@@ -207,8 +213,7 @@ static bool take_frame(napi_env env, napi_value self, napi_value handler) {
     return napi_call_function(env, self, handler, 3, args, &result) == 0;
 }
 
-/* receive(): the text of the next order, waiting for it. Answers to requests that have ended are dropped.
- */
+/* receive(): waits for the text of the next order. Drops responses to requests that have ended. */
 static napi_value receive(napi_env env, napi_callback_info info) {
     (void)info;
     struct frame_head head;
@@ -223,7 +228,7 @@ static napi_value receive(napi_env env, napi_callback_info info) {
     }
 }
 
-/* wait(ms): 1 when code is there within that time */
+/* wait(ms): 1 if code arrives within that time */
 static napi_value wait_for_code(napi_env env, napi_callback_info info) {
     napi_value v[1];
     int32_t ms = 0;
@@ -232,12 +237,12 @@ static napi_value wait_for_code(napi_env env, napi_callback_info info) {
     return number(env, zygote_wait_for_code(ms));
 }
 
-/* What state() returns beside the number of unanswered calls. */
+/* Results of state(), besides the number of unanswered calls. */
 enum { RUN_OVER = -1, RUN_DRAINS = -2 };
-#define DRAIN_LOOK_MS 50 /* while the code's leftover work is awaited: between two looks at its deadline */
+#define DRAIN_CHECK_MS 50 /* interval of deadline checks while unfinished work is awaited */
 
-/* Ticks and microtasks, then state(). Callbacks of the loop are nested in the call of loop(), so Node does
- * not do this for them: it has to be done before anything waits. */
+/* Runs ticks and microtasks, then state(). Callbacks of the loop are nested in the call of loop(), so Node
+ * does not do this for them: it must happen before anything waits. */
 static bool drain(napi_env env, napi_value self, const napi_value v[3], int32_t *ret_open) {
     napi_value result;
     if (napi_call_function(env, self, v[0], 0, NULL, &result) != 0 ||
@@ -247,13 +252,44 @@ static bool drain(napi_env env, napi_value self, const napi_value v[3], int32_t 
     return true;
 }
 
-/* One turn of the loop. 0: go on, 1: finished, 2: nothing is left that could finish it, -1: an exception. */
+/* The loop that runs, for a callback between its phases. */
+static struct {
+    struct uv_check *check;
+    napi_env env;
+    napi_value self, tick;
+} running;
+
+/* After files and sockets, before immediates: what their callbacks have queued. An exception stays pending
+ * until drain() finds it. Handles that are started later are called first, so this precedes Node's own. */
+static void between_phases(struct uv_check *check) {
+    (void)check;
+    napi_handle_scope scope;
+    napi_value result;
+    if (!running.tick || napi_open_handle_scope(running.env, &scope) != 0)
+        return;
+    napi_call_function(running.env, running.self, running.tick, 0, NULL, &result);
+    napi_close_handle_scope(running.env, scope);
+}
+
+static void run_phases(napi_env env, struct uv_loop *loop, napi_value self, napi_value tick) {
+    if (!running.check && (running.check = calloc(1, uv_handle_size(UV_CHECK)))) {
+        uv_check_init(loop, running.check);
+        uv_check_start(running.check, between_phases);
+        uv_unref(running.check);
+    }
+    running.env = env, running.self = self, running.tick = tick;
+    uv_run(loop, RUN_NOWAIT);
+    running.tick = NULL;
+}
+
+/* One iteration of the loop. 0: continue, 1: finished, 2: nothing is left that could finish it, -1: an
+ * exception. */
 static int turn(napi_env env, struct uv_loop *loop, napi_value self, const napi_value v[3]) {
     int32_t open = 0;
     if (!drain(env, self, v, &open))
         return -1;
     if (uv_loop_alive(loop) && open != RUN_OVER) {
-        uv_run(loop, RUN_NOWAIT);
+        run_phases(env, loop, self, v[0]);
         if (!drain(env, self, v, &open))
             return -1;
     }
@@ -262,13 +298,13 @@ static int turn(napi_env env, struct uv_loop *loop, napi_value self, const napi_
         return 1;
     if (!alive && open == 0)
         return 2;
-    if (!alive) /* only an answer can come */
+    if (!alive) /* only a response can arrive */
         return take_frame(env, self, v[2]) ? 0 : -1;
     struct pollfd fds[2] = {{.fd = uv_backend_fd(loop), .events = POLLIN},
                             {.fd = CONFINE_FD_BRIDGE, .events = POLLIN}};
     int wait = uv_backend_timeout(loop);
-    if (open == RUN_DRAINS && (wait < 0 || wait > DRAIN_LOOK_MS))
-        wait = DRAIN_LOOK_MS;
+    if (open == RUN_DRAINS && (wait < 0 || wait > DRAIN_CHECK_MS))
+        wait = DRAIN_CHECK_MS;
     const bool frame = zygote_has_bytes() || (poll(fds, 2, wait) > 0 && fds[1].revents);
     if (frame && !take_frame(env, self, v[2]))
         return -1;
@@ -294,7 +330,7 @@ static napi_value run_loop(napi_env env, napi_callback_info info) {
     }
 }
 
-/* map(path): the file's bytes, read when they are touched. A write goes to a private copy. */
+/* map(path): the file's bytes, loaded on access. Writes go to a private copy. */
 static napi_value map_file(napi_env env, napi_callback_info info) {
     napi_value v[1], bytes = NULL;
     size_t len = 0;
@@ -313,7 +349,7 @@ static napi_value map_file(napi_env env, napi_callback_info info) {
     return bytes;
 }
 
-/* shut(): in a Bun that stands, the rest of the lock-down */
+/* shut(): the rest of the lock-down, in a started Bun */
 static napi_value shut(napi_env env, napi_callback_info info) {
     (void)info;
     confine_last(&setup);

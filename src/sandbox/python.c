@@ -25,7 +25,7 @@ extern PyObject *PyFloat_FromDouble(double value);
 extern void PyObject_GC_UnTrack(void *object);
 extern PyObject *PyList_New(ssize_t size);
 extern PyObject *PyTuple_New(ssize_t size);
-/* Not of the stable ABI, but there since 3.4; where it is not, the heap is where Python puts it. */
+/* Not in the stable ABI, but present since 3.4; without it, the heap stays where Python puts it. */
 struct arena_allocator {
     void *context;
     void *(*alloc)(void *context, size_t size);
@@ -45,7 +45,7 @@ struct method {
     const char *doc;
 };
 
-/* PyModuleDef as the stable ABI has it. */
+/* PyModuleDef in the stable ABI. */
 struct definition {
     struct {
         long references;
@@ -63,17 +63,17 @@ struct definition {
 
 static struct confine_setup setup;
 
-/* ---- memory ----
- * Everything that is loaded comes to lie in one piece, which can be folded: see zygote_fold_memory(). What is
- * left of the piece goes before the first child is made, so that their limits count no room of it. */
+/* ---- memory ---- Everything that is loaded is placed in one region, which can be merged into large pages:
+ * see zygote_fold_memory(). The unused rest of the region is unmapped before the first fork, so that the
+ * limits of children do not count it. */
 
-#define HEAP_BYTES (256ul << 20) /* addresses, not memory */
+#define HEAP_BYTES (256ul << 20) /* address space, not memory */
 #define HEAP_ALIGN (2ul << 20)
-#define PLUG_STEP 16            /* sizes that Python keeps apart */
-#define PLUG_MAX 512            /* larger ones are the C library's */
-#define PLUG_BYTES (16ul << 20) /* of one size at most: when there is no fresh piece to be had */
+#define PLUG_STEP 16            /* size classes of Python's allocator */
+#define PLUG_MAX 512            /* larger blocks come from the C library */
+#define PLUG_BYTES (16ul << 20) /* maximum for one size, if no fresh block appears */
 #define PLUG_KINDS 23           /* numbers, lists, dictionaries, tuples of one to twenty */
-#define PLUG_KEPT 4096          /* more than Python keeps of one kind */
+#define PLUG_KEPT 4096          /* more than the length of Python's free lists */
 #define PLUG_LIBRARY_MAX (64ul << 10)
 
 static struct { char *first, *at, *end; } heap;
@@ -106,8 +106,8 @@ static void heap_open(void) {
     PyObject_SetArenaAllocator(&(struct arena_allocator){NULL, heap_alloc, heap_release});
 }
 
-/* Free blocks are strewn over everything that was loaded; a child that used them would copy a page for each.
- * So they are all taken here, and what a child allocates lies together. */
+/* Free blocks are scattered over everything that was loaded; a child that used them would copy a page for
+ * each. They are all allocated here, so new blocks of a child are adjacent. */
 static void plug_blocks(const char *fresh) {
     for (size_t size = PLUG_MAX; size > 0; size -= PLUG_STEP) {
         const char *got = NULL;
@@ -126,7 +126,7 @@ static PyObject *object_of(int kind) {
     return got;
 }
 
-/* Python keeps objects for the next of their kind. */
+/* Empties Python's free lists. */
 static void plug_objects(const char *fresh) {
     for (int kind = 0; kind < PLUG_KINDS; kind++) {
         const char *got = NULL;
@@ -135,7 +135,7 @@ static void plug_objects(const char *fresh) {
     }
 }
 
-/* What the C library has free between what is in use: all of it, from the largest pieces down. */
+/* Allocates all free chunks of the C library, starting with the largest. */
 static void plug_library(void) {
 #ifdef __GLIBC__
 #if __GLIBC_PREREQ(2, 33)
@@ -162,7 +162,7 @@ static void heap_plug(void) {
     plug_library();
 }
 
-/* Nothing that comes shares a large page with what is there. */
+/* Starts a new large page for later allocations. */
 static void heap_part(void) {
     const size_t rest = (HEAP_ALIGN - (uintptr_t)heap.at % HEAP_ALIGN) % HEAP_ALIGN;
     if (rest < (size_t)(heap.end - heap.at))
@@ -177,11 +177,11 @@ static void heap_close(void) {
     heap.end = heap.at;
 }
 
-/* ---- what Python sees ---- */
+/* ---- functions for Python ---- */
 
-/* serve(): takes orders until the process ends; returns, with the profile's number, in each child that is
- * locked. The interpreter is not notified of the fork: it has one thread, which is also the child's, and
- * holds no lock but its own. Its hooks would copy a hundred pages into every child for nothing. */
+/* serve(): handles orders until the process ends; returns, with the profile's number, in each locked-down
+ * child. The interpreter is not notified of the fork: it has one thread, which is also the child's, and holds
+ * no lock except its own. Its hooks would copy a hundred pages into every child. */
 static PyObject *serve(PyObject *self, PyObject *args) {
     (void)self, (void)args;
     struct frame_order order;
@@ -198,7 +198,7 @@ static PyObject *serve(PyObject *self, PyObject *args) {
     _exit(0);
 }
 
-/* part(): what every run uses has been loaded, what some may use comes now */
+/* part(): everything that every run uses has been loaded; optional modules follow */
 static PyObject *part(PyObject *self, PyObject *args) {
     (void)self, (void)args;
     heap_part();
@@ -219,11 +219,11 @@ static PyObject *tell(PyObject *self, PyObject *args) {
     const char *text;
     if (!PyArg_ParseTuple(args, "is", &up, &text))
         return NULL;
-    zygote_tell(up ? CONFINE_NOTE_UP : CONFINE_NOTE_DOWN, text);
+    zygote_notify(up ? CONFINE_NOTE_UP : CONFINE_NOTE_DOWN, text);
     return Py_BuildValue("");
 }
 
-/* wait(ms): true when code is there within that time */
+/* wait(ms): true if code arrives within that time */
 static PyObject *wait_for_code(PyObject *self, PyObject *args) {
     (void)self;
     int ms;
@@ -232,16 +232,16 @@ static PyObject *wait_for_code(PyObject *self, PyObject *args) {
     return Py_BuildValue("i", zygote_wait_for_code(ms));
 }
 
-/* limit(memory_mb, cpu_s): true when it holds */
+/* limit(memory_mb, cpu_s): true if the kernel accepted it */
 static PyObject *limit(PyObject *self, PyObject *args) {
     (void)self;
     int memory_mb, cpu_s;
     if (!PyArg_ParseTuple(args, "ii", &memory_mb, &cpu_s))
         return NULL;
-    return Py_BuildValue("i", confine_limit(&setup, (uint32_t)memory_mb, (uint32_t)cpu_s) == 0);
+    return Py_BuildValue("i", confine_limit((uint32_t)memory_mb, (uint32_t)cpu_s) == 0);
 }
 
-/* send(kind, id, bytes): false when that is more than a frame may have */
+/* send(kind, id, bytes): false if it is larger than a frame */
 static PyObject *send_frame(PyObject *self, PyObject *args) {
     (void)self;
     int kind;
@@ -260,7 +260,7 @@ static PyObject *send_frame(PyObject *self, PyObject *args) {
     return Py_BuildValue("i", 1);
 }
 
-/* receive(): the next frame as (kind, id, bytes), waiting for it. One thread at a time. */
+/* receive(): waits for the next frame, as (kind, id, bytes). One thread at a time. */
 static PyObject *receive(PyObject *self, PyObject *args) {
     (void)self, (void)args;
     struct frame_head head;

@@ -2,7 +2,7 @@
 #
 #   statement ─▶ sqlite: "no such table: sales" ─▶ sales.csv is loaded, or a .db file that has it is attached ─▶ again
 #
-# DuckDB runs instead where it is installed and the text needs it: Parquet, its read_ functions, or `-- duckdb` in front.
+# DuckDB runs instead where it is installed and the text needs it: Parquet, its read_ functions, `-- duckdb` in front, or what SQLite rejects.
 
 SQL_ROWS_MAX = 10000  # of one table that is handed over
 SQL_DELIMITERS = ",;\t|"
@@ -173,6 +173,63 @@ def sql_write(path, columns, rows):
     return count
 
 
+# ---- functions that SQLite 3.40 does not have ----
+
+class SqlMedian:
+    def __init__(self):
+        self.values = []
+
+    def step(self, value):
+        if value is not None:
+            self.values.append(value)
+
+    def finalize(self):
+        import statistics
+
+        return statistics.median(self.values) if self.values else None
+
+
+class SqlDeviation(SqlMedian):
+    def finalize(self):
+        import statistics
+
+        return statistics.stdev(self.values) if len(self.values) > 1 else None
+
+
+class SqlStrings:
+    def __init__(self):
+        self.text = None
+
+    def step(self, value, between=","):
+        if value is not None:
+            self.text = str(value) if self.text is None else self.text + between + str(value)
+
+    def finalize(self):
+        return self.text
+
+
+def sql_first(values, choose):
+    given = [value for value in values if value is not None]
+    return choose(given) if given else None
+
+
+def sql_regex(call):
+    """As a function of SQLite: NULL where an argument is."""
+    return lambda *args: None if None in args else call(*map(str, args))
+
+
+SQL_FUNCTIONS = {
+    "concat": lambda *args: "".join(str(value) for value in args if value is not None),
+    "concat_ws": lambda between, *args: between.join(str(value) for value in args if value is not None),
+    "greatest": lambda *args: sql_first(args, max),
+    "least": lambda *args: sql_first(args, min),
+    "regexp": sql_regex(lambda pattern, text: re.search(pattern, text) is not None),
+    "regexp_matches": sql_regex(lambda text, pattern: re.search(pattern, text) is not None),
+    "regexp_replace": sql_regex(lambda text, pattern, new, flags="": re.sub(pattern, new, text, count=0 if "g" in flags else 1)),
+}
+SQL_AGGREGATES = {"median": (SqlMedian, 1), "stddev": (SqlDeviation, 1), "stddev_samp": (SqlDeviation, 1), "string_agg": (SqlStrings, -1)}
+
+
 # ---- engines ----
 
 class Sqlite:
@@ -186,10 +243,20 @@ class Sqlite:
         # The kernel refuses locks; no other process has this run's files.
         self.connection = sqlite3.connect("file::memory:?vfs=unix-none", uri=True, isolation_level=None)
         self.connection.execute("PRAGMA temp_store = MEMORY")
-        self.loaded, self.loading = {}, False
+        for name, call in SQL_FUNCTIONS.items():
+            self.connection.create_function(name, -1, call, deterministic=True)
+        for name, (call, count) in SQL_AGGREGATES.items():
+            self.connection.create_aggregate(name, count, call)
+        self.loaded, self.loading, self.files = {}, False, False
         self.connection.set_authorizer(self.allow)
 
+    def is_fresh(self):
+        """Has it nothing that another engine would miss?"""
+        return not self.files and not self.connection.execute("SELECT 1 FROM main.sqlite_master UNION ALL SELECT 1 FROM temp.sqlite_master LIMIT 1").fetchone()
+
     def allow(self, action, first, second, database, trigger):
+        if action == self.module.SQLITE_ATTACH and first != ":memory:":
+            self.files = True
         changes = action in (self.module.SQLITE_INSERT, self.module.SQLITE_UPDATE, self.module.SQLITE_DELETE)
         return self.module.SQLITE_DENY if changes and not self.loading and (database, first) in self.loaded else self.module.SQLITE_OK
 
@@ -206,7 +273,7 @@ class Sqlite:
                 self.connection.execute("DETACH " + sql_quote(name))
         self.loaded, self.loading = {}, False
 
-    def split(self, text):
+    def split(self, text, params):
         """(line, statement); a trigger's own semicolons do not end it."""
         start = at = 0
         while at < len(text):
@@ -221,6 +288,8 @@ class Sqlite:
 
     def execute(self, text, params):
         tried = set()
+        if re.search(SQL_DATES, sql_plain(text)):
+            raise SqlError("CAST(... AS DATE) is a number in SQLite: use date(...) or datetime(...)", "OperationalError")
         while True:
             try:
                 cursor = self.connection.execute(text, params)
@@ -241,7 +310,7 @@ class Sqlite:
                                "SELECT ... can be changed") from None
 
     def provide(self, name, tried):
-        """Makes the table be there; false when nothing of that name is to be had."""
+        """Loads or attaches the table; false if nothing has that name."""
         path = sql_find(name)
         schema, dot, table = name.partition(".")
         if path and ("main", name) not in self.loaded:
@@ -294,14 +363,14 @@ class Duckdb:
     def close_files(self):
         pass
 
-    def split(self, text):
+    def split(self, text, params):
+        for name in params:
+            text = re.sub(r"(?<![:\w]):(%s)\b" % re.escape(name), r"$\1", text)  # as SQLite has them
         for statement in self.connection.extract_statements(text):
             part = statement.query.strip()
             yield text.count("\n", 0, max(0, text.find(part))) + 1, part
 
     def execute(self, text, params):
-        import re
-
         used = {name: value for name, value in params.items() if re.search(r"\$%s\b" % re.escape(name), text)}
         tried = set()
         while True:
@@ -319,33 +388,49 @@ class Duckdb:
 
 def sql_bare(text):
     """Without comments and semicolons: is there anything?"""
-    import re
-
     return re.sub(r"--[^\n]*|/\*.*?\*/|;", "", text, flags=re.S).strip()
 
 
 def sql_read_functions(text):
-    import re
-
     return re.sub(r"\bread_(?:csv|csv_auto|json|json_auto|ndjson|ndjson_auto)\s*\(\s*'((?:[^']|'')*)'\s*\)", lambda m: sql_quote(m[1].replace("''", "'")), text)
 
 
-def sql_engine(text, engines):
-    import re
+def sql_plain(text):
+    """Without comments and what is in strings."""
+    return re.sub(r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'", " ", text, flags=re.S)
+
+
+# What SQLite says of statements in the dialects of others.
+SQL_DIALECT = (r"syntax error|unrecognized token|no such function|no such column: [\d'\"]|no such table: \w+\(|no such table: (?:generate_series|range|unnest)\b"
+                         r"|wrong number of arguments|CAST\(\.\.\. AS DATE")
+SQL_DATES = r"(?i)\bAS\s+(?:DATE|TIME|DATETIME|TIMESTAMP(?:TZ)?)\s*\)"
+SQL_NO_DUCKDB = "; the dialect is SQLite's. DuckDB's needs the package duckdb: ask for it with `packages`, once the operator has run `sallyport code packages add duckdb`"
+
+
+def sql_has_duckdb():
     from importlib.util import find_spec
 
+    return find_spec("duckdb") is not None
+
+
+def sql_engine(text, engines):
     asked = re.match(r"\s*--\s*duckdb\b", text, re.I)
-    wants = asked or re.search(r"\.parquet\b|\bread_\w+\s*\(", text, re.I)
-    there = wants and find_spec("duckdb")
+    kept = Duckdb in engines and Sqlite not in engines  # the session's tables are there
+    there = (asked or kept or re.search(r"\.parquet\b|\bread_\w+\s*\(", text, re.I)) and sql_has_duckdb()
     if asked and not there:
         raise SqlError("duckdb is not installed here: the operator can add the package (docs/code.md, Packages)")
-    kind = Duckdb if there else Sqlite
+    return sql_open(Duckdb if there else Sqlite, engines)
+
+
+def sql_open(kind, engines):
     if kind not in engines:
         engines[kind] = kind()
     return engines[kind]
 
 
 def sql_hint(error):
+    if re.search(SQL_DIALECT, str(error)) and not sql_has_duckdb():
+        return SQL_NO_DUCKDB
     if "no such table" not in str(error) and "does not exist" not in str(error):
         return ""
     files = sql_files(SQL_TABLES + SQL_DATABASES)
@@ -354,48 +439,93 @@ def sql_hint(error):
 
 
 def sql_copy(engine, text, params):
-    """COPY (SELECT ...) TO 'file.csv', which SQLite does not have, and for which DuckDB locks the file. None when the statement is another."""
-    import re
-
+    """COPY (SELECT ...) TO 'file.csv', which SQLite does not have; Parquet is written by DuckDB itself. None when the statement is another."""
     found = re.fullmatch(r"\s*COPY\s+(\(.*\)|[^\s(]+)\s+TO\s+'((?:[^']|'')+)'\s*(?:\([^()]*\))?\s*;?\s*", text, re.I | re.S)
     if not found:
         return None
     what, path = found[1], found[2].replace("''", "'")
+    if path.lower().endswith(".parquet") and isinstance(engine, Duckdb):
+        return "%d rows written to %s" % (next(engine.execute(text, params)[1])[0], path)
     columns, rows = engine.execute(what[1:-1] if what[0] == "(" else "SELECT * FROM " + what, params)
     return "%d rows written to %s" % (sql_write(path, columns, list(rows)), path)
 
 
-def sql_run(text, params, engines, echo):
-    """Runs a script. The table of the last statement that gives one is the result; those before it, and with `echo` all, are printed."""
+class SqlOutput:
+    """Tables are printed as soon as a later one follows. What another engine does once more is not printed again."""
+
+    def __init__(self):
+        self.printed = self.seen = 0
+
+    def print(self, text):
+        self.seen += 1
+        if self.seen > self.printed:
+            self.printed = self.seen
+            print(text)
+
+
+def sql_script(engine, text, params, output):
+    """Runs all of it with one engine: the last table, or an SqlError with the engine's own error as its cause."""
     import itertools
 
-    if not isinstance(params, dict):
-        params = {}
-    engine, last, line = sql_engine(text, engines), None, 0
-    params = {name: value if isinstance(value, (str, int, float, type(None))) else to_json(value) for name, value in params.items()}
-    part = ""
+    last, line, part = None, 0, ""
     try:
-        for line, part in engine.split(text):
+        for line, part in engine.split(text, params):
             note = sql_copy(engine, part, params)
             columns, cursor = ((), ()) if note else engine.execute(part, params)
             if last and (note or columns):
-                print(sql_table(last["columns"], last["rows"]))
+                output.print(sql_table(last["columns"], last["rows"]))
                 last = None
             if note:
-                print(note)
+                output.print(note)
+                engine.files = True
             if not columns:
                 continue
-            rows = [list(row) for row in itertools.islice(cursor, SQL_ROWS_MAX + 1)]
+            rows = [[sql_value(value) for value in row] for row in itertools.islice(cursor, SQL_ROWS_MAX + 1)]
             last = {"columns": columns, "rows": rows[:SQL_ROWS_MAX], "row_count": min(len(rows), SQL_ROWS_MAX), "engine": engine.name}
             if len(rows) > SQL_ROWS_MAX:
                 last["more"] = True
+        return last
     except (SqlError, OSError, engine.module.Error) as error:
         if not isinstance(error, SqlError) and isinstance(error, engine.module.Error) and "memory" in str(error):
             raise MemoryError from None
-        if last:
-            print(sql_table(last["columns"], last["rows"]))
-        place = "line %d: %s" % (line, part[:500]) if part else ""
-        raise SqlError(str(error) + sql_hint(error), getattr(error, "kind", type(error).__name__), place) from None
+        error.last, error.place = last, "line %d: %s" % (line, part[:500]) if part else ""
+        raise
+
+
+def sql_value(value):
+    import decimal
+
+    return float(value) if isinstance(value, decimal.Decimal) else value
+
+
+def sql_run(text, params, engines, echo):
+    """Runs a script. The table of the last statement that gives one is the result; those before it, and with `echo` all, are printed."""
+    if not isinstance(params, dict):
+        params = {}
+    params = {name: value if isinstance(value, (str, int, float, type(None))) else to_json(value) for name, value in params.items()}
+    output, engine = SqlOutput(), sql_engine(text, engines)
+    fresh = isinstance(engine, Sqlite) and engine.is_fresh()
+    try:
+        try:
+            last = sql_script(engine, text, params, output)
+        except Exception as error:
+            if not fresh or engine.files or not re.search(SQL_DIALECT, str(error)) or not sql_has_duckdb():
+                raise
+            engines.pop(Sqlite).close_files()  # with all that the script has made there
+            other = {}
+            engine, output.seen = sql_open(Duckdb, other), 0
+            try:
+                last = sql_script(engine, text, params, output)
+            except Exception as second:
+                second.place = getattr(second, "place", "") or error.place
+                raise
+            engines.update(other)
+    except MemoryError:
+        raise
+    except Exception as error:
+        if getattr(error, "last", None):
+            output.print(sql_table(error.last["columns"], error.last["rows"]))
+        raise SqlError(str(error) + sql_hint(error), getattr(error, "kind", type(error).__name__), getattr(error, "place", "")) from None
     finally:
         engine.close_files()
     if last and echo:

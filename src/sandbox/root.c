@@ -1,12 +1,12 @@
-/* Who runs here: a zygote to be, before its interpreter is executed, with the right to mount in a mount
- * namespace of its own. The new tree is made on top of /tmp; the old one hangs beneath it until everything is
- * in place.
+/* Runs in a future zygote, before its interpreter is executed, with the right to mount in a mount
+ * namespace of its own. The new tree is built on /tmp; the old root is mounted below it until the tree is
+ * complete.
  *
  *   /            tmpfs, read-only at the end
  *   /usr /lib…   the host's, read-only
- *   /opt/…       the interpreter where it lives elsewhere, and our own few files
+ *   /opt/…       an interpreter outside of /usr, and our own files
  *   /dev         null, zero, urandom
- *   /tmp /workspace   empty; every sandbox mounts its own memory disk there */
+ *   /tmp /workspace   empty; every sandbox mounts its own tmpfs there */
 #include "sandbox/root.h"
 
 #include "base/mem.h"
@@ -26,7 +26,7 @@
 #define SCRATCH_OPTIONS "size=16m,nr_inodes=512,mode=1777"
 #define COPY_MAX (2u << 20)
 
-/* Newer than the headers at hand. */
+/* Newer than the installed headers. */
 struct attributes {
     uint64_t set;
     uint64_t clear;
@@ -50,12 +50,13 @@ static const struct root_item system_items[] = {
     {"/etc/localtime", "/etc/localtime"},
     {"/etc/fonts", "/etc/fonts"},
     {"/etc/mime.types", "/etc/mime.types"},
+    {"/etc/os-release", "/etc/os-release"},
     {"/etc/matplotlibrc", "/etc/matplotlibrc"},
     {0},
 };
 static const char *const devices[] = {"/dev/null", "/dev/zero", "/dev/urandom", NULL};
 
-/* Directories above `path`. */
+/* Creates the directories above `path`. */
 static int make_parents(const char *path, struct err *err) {
     char at[PATH_MAX];
     snprintf(at, sizeof(at), "%s", path);
@@ -83,7 +84,7 @@ static int seal(const char *path, uint64_t attributes, struct err *err) {
     return 0;
 }
 
-/* A window on the host's `from`, which is OLD/from by now. A symbolic link is copied as one. */
+/* Bind-mounts the host's `from`, which is OLD/from at this point. A symbolic link is copied. */
 static int show(const char *from, const char *to, uint64_t attributes, struct err *err) {
     char source[PATH_MAX], target[PATH_MAX];
     struct stat st;
@@ -145,16 +146,16 @@ int root_enter(const struct root_item *shown, const struct root_item *copied, bo
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
         return err_set(err, "make mounts private: %s", strerror(errno));
     if (mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, ROOT_OPTIONS) != 0)
-        return err_set(err, "mount a memory disk: %s", strerror(errno));
+        return err_set(err, "mount a tmpfs: %s", strerror(errno));
     if (mkdir("/tmp" OLD, 0700) != 0 || chdir("/tmp") != 0 ||
         syscall(SYS_pivot_root, "/tmp", "/tmp" OLD) != 0 || chdir("/") != 0)
         return err_set(err, "enter the new root: %s", strerror(errno));
     if (fill(shown, copied, err) != 0)
         return -1;
     if (scratch && mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, SCRATCH_OPTIONS) != 0)
-        return err_set(err, "mount a memory disk: %s", strerror(errno));
+        return err_set(err, "mount a tmpfs: %s", strerror(errno));
     if (umount2(OLD, MNT_DETACH) != 0 || rmdir(OLD) != 0)
-        return err_set(err, "let go of the old root: %s", strerror(errno));
+        return err_set(err, "unmount the old root: %s", strerror(errno));
     if (mount(NULL, "/", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, NULL) != 0)
         return err_set(err, "make the root read-only: %s", strerror(errno));
     return 0;

@@ -1,5 +1,5 @@
-// What a sandbox with Bun starts with. Bun cannot be copied, so each sandbox executes its own and runs this first; the
-// sandbox is shut before a byte of the guest's is read.
+// What a sandbox with Bun starts with. Bun cannot be forked, so each sandbox executes its own and runs this first; the
+// lock-down is complete before input of the guest is read.
 const [modulePath] = process.argv.slice(-1);
 const holder = { exports: {} };
 process.dlopen(holder, modulePath);
@@ -7,12 +7,16 @@ const native = holder.exports;
 const vm = require("vm"), fs = require("fs");
 const BRIDGE = 3, HEAD_BYTES = 12, CHUNK_BYTES = 65536;
 
-// ---- from what was handed over to what is run ----
+// ---- from the received code to the code that runs ----
 
+// Scripts have no import.meta; the transpiler writes its values instead.
+const META = Object.fromEntries(Object.entries({ url: `file://${PROGRAM}`, filename: PROGRAM, path: PROGRAM, dirname: HOME, dir: HOME, file: "main.js", main: true })
+  .map(([name, value]) => [`import.meta.${name}`, JSON.stringify(value)]));
 const transpilers = new Map(["ts", "js"].map((loader) => [loader, new Bun.Transpiler({ loader, target: "bun", replMode: true,
-  deadCodeElimination: false, trimUnusedImports: false })]));
+  deadCodeElimination: false, trimUnusedImports: false, define: META })]));
+builtins.add("bun:wrap"); // what the transpiler's output for decorators imports
 
-// The first complaint, with its place.
+// The first error, with its position.
 function complaint(error, code) {
   const first = error?.errors?.[0] ?? error;
   const { line, column } = first?.position ?? {};
@@ -22,7 +26,7 @@ function complaint(error, code) {
 
 const IMPORTS = /^[ \t]*import\s+(?:(?:[^;'"=()]*?\bfrom\s*)?["'][^'"\n]*["']|[\w$]+\s*=\s*require\s*\([^)\n]*\))[ \t]*;?/gm;
 
-// Bun takes `return` at the top, and `await`, but not both: then the whole is a function. Its imports stay outside.
+// Bun accepts `return` or `await` at the top level, but not both: then all code becomes a function. Its imports stay outside.
 function asFunction(code) {
   const moved = [];
   const rest = code.replace(IMPORTS, (text) => {
@@ -65,12 +69,12 @@ function compile(code, language, session) {
     }
     if (session) text = keepVariables(text);
   }
-  text = text.replace(/^var \{require\}=import\.meta;/, "").replace(/^ {2}export default /m, "  globalThis.__default=").replace(/^ {2}export (?=(?:async )?(?:function|class)\b)/gm, "  ");
+  text = text.replace(/^ {2}export \{[^}]*\};?$/gm, "").replace(/^var \{require\}=import\.meta;/, "").replace(/^ {2}export default /m, "  globalThis.__default=").replace(/^ {2}export (?=(?:async )?(?:function|class)\b)/gm, "  ");
   const script = new vm.Script(text, { filename: FILE, importModuleDynamically: importModule });
   return { run: () => script.runInThisContext(), text, whole: whole || !/^var /m.test(text) };
 }
 
-// ---- whose line it was ----
+// ---- positions ----
 
 let handed = "", printed = ""; // the code of this run, before and after
 const words = (text) => text.split("\n").flatMap((line, at) =>
@@ -170,8 +174,9 @@ function awaitAnswers() {
 let settle = () => {}, fail = () => {}, idle = () => {};
 
 function watch() {
-  process.on("uncaughtException", (error) => fail(error));
-  process.on("unhandledRejection", (error) => fail(error));
+  const uncaught = (event) => process.on(event, (error) => { if (process.listenerCount(event) < 2) fail(error); }); // else listeners of the code's own take it
+  uncaught("uncaughtException");
+  uncaught("unhandledRejection");
   process.on("beforeExit", () => setImmediate(idle));
 }
 
@@ -199,21 +204,26 @@ function runOrder(order) {
   noNetwork = order.environment ? "no network with Bun: code.network needs Node for JavaScript" : order.no_network ?? noNetwork;
   if (order.memory_mb || order.cpu_s) native.limit(order.memory_mb ?? 0, order.cpu_s ?? 0);
   return new Promise((done) => {
-    let outcome, value, drained = Boolean(order.session);
-    const end = (how, what) => { outcome ??= how; value ??= what; settle(); };
-    const limit = setTimeout(() => { drained = true; settle(); }, leftoverMs(order.timeout_ms));
-    limit.unref();
+    let outcome, value, drained = false, limits = [];
+    const within = (ms) => limits.push(setTimeout(() => { drained = true; patient = false; settle(); }, ms).unref());
+    const end = (how, what) => {
+      outcome ??= how;
+      value ??= what;
+      if (order.session) within(sessionMs());
+      settle();
+    };
+    within(leftoverMs(order.timeout_ms));
     // Work that the code has left is awaited: calls, timers, streams. An error ends it immediately.
     settle = () => {
       if (!outcome || (outcome.ok && (openCalls || !drained))) return;
-      clearTimeout(limit);
+      limits.forEach(clearTimeout);
       settle = fail = idle = () => {};
       finish(outcome, value);
       done();
     };
     fail = (error) => { outcome = { ok: false, ...describe(error) }; settle(); };
     idle = () => {
-      drained = true;
+      drained = patient = true;
       end({ ok: false, error: "the code waits for a promise that nobody will settle", kind: "Error", traceback: "" });
     };
     execute(order).then((what) => end({ ok: true }, what), fail);
@@ -241,7 +251,7 @@ if (process.env.SALLYPORT_TRIAL) {
 } else {
   furnish();
   standIn();
-  execute({ code: TRIAL, language: "typescript" }).then(async () => { // touches what every run touches
+  execute({ code: TRIAL, language: "typescript" }).then(async () => { // warms up what every run uses
     muted = false;
     native.shut();
     watch();

@@ -1,4 +1,4 @@
-// What a sandbox with Node starts with: loads what code may ask for, forks on order, then runs one piece of code.
+// What a sandbox with Node starts with: loads what code may need, forks on request, then runs one piece of code.
 const [modulePath] = process.argv.slice(2);
 const holder = { exports: {} };
 process.dlopen(holder, modulePath);
@@ -13,11 +13,12 @@ if (parseInt(process.versions.node) < 20) {
 }
 
 const v8 = require("v8"), vm = require("vm"), fs = require("fs"), crypto = require("crypto");
-v8.setFlagsFromString("--always-sparkplug"); // until it serves, functions are compiled immediately, and children inherit that
+v8.setFlagsFromString("--always-sparkplug"); // until it serves, functions are compiled immediately, and children inherit the result
 const { Console } = require("console");
 const { Writable } = require("stream");
 const acorn = require("internal/deps/acorn/acorn/dist/acorn");
 const walk = require("internal/deps/acorn/acorn-walk/dist/walk");
+const { clearAsyncIdStack } = require("internal/async_hooks");
 const preload = ["assert", "async_hooks", "buffer", "child_process", "crypto", "events", "fs", "fs/promises", "os", "path",
   "perf_hooks", "querystring", "readline", "stream", "stream/promises", "string_decoder", "timers", "timers/promises",
   "url", "util", "v8", "vm", "worker_threads", "zlib"];
@@ -28,7 +29,7 @@ const typed = found ? typeCompiler(found) : () => { throw new Error(NO_TYPESCRIP
 
 // V8 recompiles functions that are called often, which takes milliseconds, and megabytes in every child that does it.
 // The code of this file need not be that fast, so optimising is on for the user's code only.
-let optimizing = true, settled = false; // settled: what every run begins with is as fast as it will be, and stays as it is
+let optimizing = true, settled = false; // settled: the start of a run is fully optimised and stays unchanged
 function optimize(on) {
   if (on !== optimizing) v8.setFlagsFromString(on ? "--opt" : "--no-opt");
   optimizing = on;
@@ -40,7 +41,7 @@ optimize(false);
 const MODULE = { ecmaVersion: "latest", allowAwaitOutsideFunction: true, allowReturnOutsideFunction: true,
   allowHashBang: true, allowImportExportEverywhere: false, sourceType: "module" };
 
-// As a module, else as a script: older forms are still understood there.
+// As a module, otherwise as a script, which accepts older syntax.
 function parse(code) {
   try {
     return acorn.parse(code, MODULE);
@@ -53,7 +54,7 @@ function parse(code) {
   }
 }
 
-// Syntax that is newer than the engine gets a second chance: the slower compiler translates it to older syntax.
+// Syntax that is newer than the engine: the slower compiler translates it to older syntax.
 function compileTyped(code, file, options) {
   let made;
   try {
@@ -103,7 +104,7 @@ function rewrite(code, { keep = false, lastValue = true } = {}) {
   const tree = parse(code);
   const edits = [];
   const replace = (start, end, text) => edits.push({ start, end, text });
-  const exported = [];
+  const exported = [], kept = [];
   if (/\bimport\b/.test(code)) walk.full(tree, (node) => {
     if (node.type === "ImportExpression") replace(node.start, node.start + 6, "__import");
     if (node.type === "MetaProperty" && node.meta.name === "import") replace(node.start, node.end, "__meta");
@@ -112,7 +113,10 @@ function rewrite(code, { keep = false, lastValue = true } = {}) {
   const lastAt = body.findLastIndex((node) => !doesNothing(node));
   body.forEach((node, i) => {
     let declared = node;
-    if (node.type === "ImportDeclaration") return replace(node.start, node.end, importText(code, node, keep));
+    if (node.type === "ImportDeclaration") {
+      if (keep) kept.push(...node.specifiers.map((s) => s.local.name));
+      return replace(node.start, node.end, importText(code, node, keep));
+    }
     if (node.type === "ExportAllDeclaration") return replace(node.start, node.end, lines(code, node));
     if (node.type === "ExportDefaultDeclaration") {
       if (!node.declaration.id || !/Declaration$/.test(node.declaration.type)) return replace(node.start, node.declaration.start, "__exports.default=");
@@ -130,14 +134,12 @@ function rewrite(code, { keep = false, lastValue = true } = {}) {
     const found = declared.type === "VariableDeclaration" ? declared.declarations.flatMap((d) => names(d.id))
       : /^(Function|Class)Declaration$/.test(declared.type) ? [declared.id.name] : [];
     if (declared !== node) for (const name of found) exported.push([name, name]);
+    if (keep) kept.push(...found);
     if (keep && declared.type === "VariableDeclaration") {
       // a session's variables outlive the function: they become globals
       replace(declared.start, declared.declarations[0].start, "(".padEnd(declared.declarations[0].start - declared.start));
-      for (const d of declared.declarations) {
-        if (d.init) continue;
-        if (declared.kind === "var") edits.unshift({ start: 0, end: 0, text: `globalThis.${d.id.name}??=undefined;` }); // it keeps its value
-        replace(d.end, d.end, declared.kind === "var" ? "" : "=undefined");
-      }
+      if (declared.kind === "var") for (const name of found) edits.unshift({ start: 0, end: 0, text: `globalThis.${name}??=undefined;` }); // it keeps its value
+      for (const d of declared.declarations) if (!d.init && declared.kind !== "var") replace(d.end, d.end, "=undefined");
       const end = code[declared.end - 1] === ";" ? declared.end - 1 : declared.end;
       replace(end, end, ");");
     } else if (keep && declared.type === "ClassDeclaration") {
@@ -163,7 +165,15 @@ function rewrite(code, { keep = false, lastValue = true } = {}) {
   const last = body[lastAt];
   const returns = last?.type === "ExpressionStatement" && lastValue;
   return { text: text + code.slice(at), tail: returns ? "" : tail + (lastValue && !keep ? callOf(code, body) : ""),
-    single: body.length === 1 && last?.type === "ExpressionStatement", last: returns ? last.start : -1 };
+    single: body.length === 1 && last?.type === "ExpressionStatement", last: returns ? last.start : -1, kept };
+}
+
+// A session's variables are globals. Some names of the engine (`crypto`) cannot be assigned to, so they are made ordinary ones.
+function makeAssignable(names) {
+  for (const name of names) {
+    const { configurable, writable, set } = Object.getOwnPropertyDescriptor(globalThis, name) ?? {};
+    if (configurable && !writable && !set) Object.defineProperty(globalThis, name, { value: undefined, configurable: true, writable: true });
+  }
 }
 
 // Code that only declares the function which is to be run.
@@ -173,10 +183,9 @@ function callOf(code, body) {
   return alone ? `;return ${name}()` : "";
 }
 
-// Most code needs no tree: it is the last expression alone that has to be found, and after a semicolon that stands in no
-// bracket a statement begins. It is one if the engine takes it in parentheses, which no other statement can stand in;
-// those that could are left to the parser, as is all that is not plain here: modules, regular expressions, divisions,
-// comments of old.
+// Most code needs no syntax tree: only the last expression must be found, and a statement starts after a semicolon
+// outside of brackets. It is an expression if the engine accepts it in parentheses. Ambiguous code goes to the parser:
+// modules, regular expressions, divisions, HTML-like comments.
 const PLAIN_MAX = 1 << 16;
 const STRETCH = /(?:[^"'`\/#;()[\]{}]+|"[^"\\\n]*(?:\\[^][^"\\\n]*)*"|'[^'\\\n]*(?:\\[^][^'\\\n]*)*'|\/\/.*|\/\*[^]*?\*\/)+|[`;()[\]{}]/y;
 const TEMPLATE = /[^`\\$]*(?:(?:\\[^]|\$(?!\{))[^`\\$]*)*(?:`|\$\{)/y;
@@ -223,13 +232,14 @@ function compileSkimmed(code) {
 const compile = (code, file, options) => assemble(rewrite(code, options), file);
 
 const HEAD = "(async function(__import,__exports,__meta){"; // an arrow function's body would be parsed twice
-const META = { url: `file://${PROGRAM}`, filename: PROGRAM, dirname: HOME };
+const META = { url: `file://${PROGRAM}`, filename: PROGRAM, dirname: HOME,
+  resolve: (name) => builtins.has(name.replace(/^node:/, "")) ? `node:${name.replace(/^node:/, "")}` : new URL(name, META.url).href };
 
-function assemble({ text, tail, single, last }, file) {
+function assemble({ text, tail, single, last, kept = [] }, file) {
   try {
     const script = new vm.Script(`${HEAD}${text}\n${tail}\n})`, { filename: file, columnOffset: -HEAD.length });
     const made = script.runInThisContext();
-    return { run: (exports) => made.call(globalThis, importModule, exports, META), single, last };
+    return { run: (exports) => (makeAssignable(kept), made.call(globalThis, importModule, exports, META)), single, last, body: `${text}\n${tail}` };
   } catch (error) {
     const shown = String(error.stack).split("\n");
     if (shown[1]?.startsWith(HEAD)) error.stack = shown.map((line, i) => i === 1 || i === 2 ? line.slice(HEAD.length) : line).join("\n");
@@ -245,10 +255,27 @@ async function loadSkill(name) {
   return exports;
 }
 
+// Of a stack, the frames between the code's own and the loop are those of this file: they mean nothing to whoever reads it.
+{
+  const { internalBinding } = require("internal/test/binding"), { prepareStackTraceCallback: prepare } = require("internal/errors");
+  const isOurs = (frame) => frame.getFileName() === __filename;
+  const own = (frames) => {
+    const last = frames.findLastIndex((frame) => !isOurs(frame) && !/^(?:node:|$)/.test(frame.getFileName() ?? ""));
+    const end = frames.findIndex((frame, i) => i > last && isOurs(frame));
+    return frames.slice(0, end < 0 ? frames.length : end).filter((frame) => !isOurs(frame));
+  };
+  internalBinding("errors").setPrepareStackTraceCallback((global, error, frames) => {
+    if (frames.some(isOurs)) frames = own(frames);
+    const text = prepare(global, error, frames);
+    return typeof text === "string" && text.includes("code:") ? text.replace(/^    at .*/gm, mappedPlace) : text;
+  });
+}
+const ownPlace = (line) => line; // is that of the code already
+
 // Rewritten code keeps its positions, except for the last expression, which has a `return (` in front of it. A compiler
 // that prints the code again provides a source map.
-let running = { code: "", last: -1, map: null };
-const ownPlace = (line) => line.replace(/\bcode:(\d+):(\d+)/, (place, row, column) => {
+let running = { code: "", last: -1, map: null, body: "" };
+const mappedPlace = (line) => line.replace(/\bcode:(\d+):(\d+)/, (place, row, column) => {
   const before = running.last < 0 ? [] : running.code.slice(0, running.last).split("\n");
   const moved = before.length === Number(row) && Number(column) > before[row - 1].length + 8;
   const at = [Number(row), moved ? column - 8 : Number(column)];
@@ -263,20 +290,20 @@ let ended = false, onUncaught = () => {};
 process.on("uncaughtException", (error) => onUncaught(error));
 
 async function execute(order) {
-  if (order.context) Object.assign(globalThis, order.context); // some names cannot be given anew
+  if (order.context) Object.assign(globalThis, order.context); // some names cannot be redefined
   const code = unfence(order.code);
-  running = { code, last: -1, map: null }; // until it is compiled, places are those of the code itself
+  running = { code, last: -1, map: null, body: code }; // until it is compiled, places are those of the code itself
   const exports = {}, isTyped = order.language === "typescript", options = { keep: order.session };
   let made = order.session || (isTyped && code.includes("<")) ? null : compileSkimmed(code);
   made ??= isTyped ? compileTyped(code, FILE, options) : compile(code, FILE, options);
-  const { run, single, last, map = null } = made;
-  running = { code: made.code ?? code, last, map };
+  const { run, single, last, body, map = null } = made;
+  running = { code: made.code ?? code, last, map, body };
   if (!muted) optimize(true);
   const own = newModule(), given = own.exports;
   let value = await run(exports);
   if (exported(own, given, value)) value = own.exports;
   else if ("default" in exports) value = await (typeof exports.default === "function" ? exports.default() : exports.default);
-  else if (single && typeof value === "function") value = await value(); // code handed over as one function
+  else if (single && typeof value === "function") value = await value(); // the code is one function
   return value;
 }
 
@@ -287,27 +314,47 @@ function runOrder(order) {
   connectOut(order);
   if (order.packages) usePackages(order);
   native.limit(order.memory_mb ?? 0, order.cpu_s ?? 0);
-  let settling = false; // a person has to agree: what is under way is awaited, so that it need not be done again
+  let settling = false; // an approval is needed: calls in progress are awaited, so that they need not be repeated
   const fail = (error) => {
     outcome = { ok: false, ...describe(error) };
     ended = true;
     settling = error?.kind === "approval_needed";
   };
-  onUncaught = fail;
-  execute(order).then((v) => { value = v; ended = true; }, fail);
-  // Work that the code has left is awaited as Node does: calls, timers, streams. An error ends it immediately,
-  // and a session keeps it for its next run.
-  const deadline = performance.now() + leftoverMs(order.timeout_ms);
+  // Listeners of the code's own take an exception instead; the one of this file is always there.
+  onUncaught = (error) => { if (process.listenerCount("uncaughtException") < 2) fail(error); };
+  const uncaught = (error) => {
+    try { if (!process.emit("uncaughtException", error, "uncaughtException")) fail(error); } catch (further) { fail(further); }
+  };
+  execute(order).then((v) => {
+    value = v;
+    ended = true;
+    if (order.session) deadline = Math.min(deadline, performance.now() + sessionMs());
+  }, (error) => { ended = true; uncaught(error); });
+  // Unfinished work is awaited as Node does: calls, timers, streams. An error ends it immediately.
+  let deadline = performance.now() + leftoverMs(order.timeout_ms);
+  let asked = 0;
   const progressOf = () => {
+    asked++;
     if (!ended || openCalls) return ended && !outcome.ok && !settling ? OVER : openCalls;
-    if (!outcome.ok || order.session) return OVER;
+    if (!outcome.ok) return OVER;
     if (performance.now() < deadline) return DRAINS;
-    err.write("sallyport: timers or streams were still open at the time limit\n");
+    if (!order.session) err.write("sallyport: timers or streams were still open at the time limit\n");
     return OVER;
   };
   // An exception that a callback of the loop did not catch arrives here, because the loop was called from here.
   let state = 0;
-  while (!state) try { state = native.loop(process._tickCallback, progressOf, onFrame); } catch (error) { fail(error); }
+  const tick = () => { // also between phases of the loop, which an exception must not leave
+    for (;;) try { return process._tickCallback(); } catch (error) { clearAsyncIdStack(); uncaught(error); }
+  };
+  const turn = () => {
+    asked = state = 0;
+    while (!state) try { state = native.loop(tick, progressOf, onFrame); } catch (error) { uncaught(error); }
+    return asked > 1; // else the loop had nothing to do
+  };
+  const drained = () => state === 1 && outcome.ok && !order.session && !muted && performance.now() < deadline;
+  turn();
+  while (drained() && process.emit("beforeExit", process.exitCode ?? 0) && turn());
+  if (order.session) patient = performance.now() < deadline;
   if (outcome.ok && !order.session && !muted) leave(fail);
   if (state === 2 && !ended) outcome = { ok: false, error: "the code waits for a promise that nobody will settle", kind: "Error", traceback: "" };
   finish(outcome, value);
@@ -348,6 +395,36 @@ const preludes = readPreludes();
 furnish();
 standIn();
 process.removeAllListeners("warning");
+// Node throws EPERM immediately, but passes EACCES to the callback or the listener that code has for it.
+{
+  const { UV_EACCES, UV_EPERM } = process.binding("uv"), handle = process.binding("process_wrap").Process.prototype, spawn = handle.spawn;
+  handle.spawn = function (...args) {
+    const status = spawn.apply(this, args);
+    return status === UV_EPERM ? UV_EACCES : status;
+  };
+}
+
+// A worker of the program's own file gets its text, because there is no such file.
+{
+  const threads = require("worker_threads"), own = (file) => String(file) === PROGRAM || String(file) === META.url;
+  const text = () => `(async function(__import,__exports,__meta){globalThis.__filename=__meta.filename;${running.body}\n})((name) => import(name),{},${JSON.stringify(META)})`
+    + ".catch((error) => process.nextTick(() => { throw error; }))";
+  threads.Worker = class Worker extends threads.Worker {
+    constructor(file, options) {
+      super(...(options?.eval || !own(file) ? [file, options] : [text(), { ...options, eval: true }]));
+    }
+  };
+}
+
+// The engine would do these in threads that a forked child does not have.
+WebAssembly.compile = async (bytes) => new WebAssembly.Module(bytes);
+WebAssembly.instantiate = async (source, imports) => {
+  if (source instanceof WebAssembly.Module) return new WebAssembly.Instance(source, imports);
+  const module = new WebAssembly.Module(source);
+  return { module, instance: new WebAssembly.Instance(module, imports) };
+};
+WebAssembly.compileStreaming = async (source) => WebAssembly.compile(await (await source).arrayBuffer());
+WebAssembly.instantiateStreaming = async (source, imports) => WebAssembly.instantiate(await (await source).arrayBuffer(), imports);
 
 const out = stream(1), err = stream(2);
 for (const [name, value] of [["stdout", out], ["stderr", err]]) {
@@ -364,7 +441,7 @@ class C<T> implements I<T> { private b!: string; constructor(public a: T, c?: Ma
 async function f<T>(x: T, { y = 1 }: { y?: number } = {}): Promise<I<T>> { for (const z of [y]) try { if (z < 2) return { a: x! } } catch (e: unknown) {} throw E.B }
 const g = <T,>(x: T): x is T => !!x;\nreturn [await f<number>(1), new C("x").d, g(os.EOL) ? E.A : (1)]`;
 
-// What every run touches is touched here: in the zygote to have it compiled, in the child to have it in its own pages.
+// Uses what every run uses: in the zygote so that it is compiled, in the child so that its pages are copied.
 function warmUp(rounds, samples) {
   muted = true;
   for (let i = 0; i < rounds; i++)
@@ -372,12 +449,12 @@ function warmUp(rounds, samples) {
       runText(JSON.stringify({ code, language, prelude: 0, memory_mb: 0, cpu_s: 0, echo: false, session: false }));
   optimize(true);
   optimize(settled);
-  /(?:)/.test(""); // the last match is there for all to see
+  /(?:)/.test(""); // resets RegExp.lastMatch, which guests could read
   muted = false;
 }
 const usual = [["javascript", PLAIN]];
 
-warmUp(20, usual); // more, and the engine begins what only threads could end that no child has
+warmUp(20, usual); // with more rounds the engine starts background threads, which children do not have
 v8.setFlagsFromString("--no-always-sparkplug");
 const tried = native.selftest();
 if (tried === -1) {
@@ -412,9 +489,9 @@ for (let step = 1; urgent < 0; step++) {
   urgent = native.serve(settled ? -1 : 0, 0);
 }
 
-// ---- from here on: a sandbox ----
+// ---- code below runs in the sandbox ----
 
-// Siblings are copies: each draws its own numbers.
+// Sandboxes are forks: each seeds its own random numbers.
 {
   const seed = crypto.randomBytes(16);
   let a = seed.readBigUInt64LE(0) | 1n, b = seed.readBigUInt64LE(8);

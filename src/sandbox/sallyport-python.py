@@ -1,7 +1,7 @@
-"""What a Python sandbox starts with: preloads the library, forks on order, then runs one piece of code.
+"""What a Python sandbox starts with: preloads the library, forks on request, then runs one piece of code.
 
-Everything here is the guest's from the moment its code runs: it can change or read any of it, and gains
-nothing, since the walls are the kernel's and the gate checks every byte that comes over the bridge.
+Guest code can read and change everything here. That gives it no access: the kernel enforces the sandbox, and the gate
+checks every byte that it receives over the bridge.
 """
 import sys
 
@@ -106,7 +106,7 @@ def read_preludes():
 
 class ToolError(Exception):
     """A tool that was called from code failed or was refused. kind: denied, rate_limited, approval_needed, unknown_tool,
-    tool_error or failed; what else is known is in the other attributes, None where it is not."""
+    tool_error or failed; further details are in the other attributes, None if unknown."""
 
     kind, server, tool, rule, policy, reason, retry_after_ms = "failed", None, None, None, None, None, None
     approval_id, expires_at, instructions, code = None, None, None, None
@@ -119,14 +119,14 @@ class ToolError(Exception):
 
 
 def text_stream(fd, name):
-    """Lines go out as they are complete: what was said before a crash has been said."""
+    """Complete lines are sent immediately: output before a crash is not lost."""
     raw = io.FileIO(fd, "w", closefd=False)
     raw.name = name
     return io.TextIOWrapper(io.BufferedWriter(raw), "utf-8", "backslashreplace", line_buffering=True)
 
 
 class Bridge:
-    """Frames on the socket. Threads may call at the same time: whoever waits reads for the others too."""
+    """Frames on the socket. Threads may call at the same time: the waiting thread also reads for the others."""
 
     def __init__(self):
         self.send_lock = threading.Lock()
@@ -219,13 +219,13 @@ def tidy(value, depth=0):
 
 
 encode = json.JSONEncoder(default=plain, allow_nan=False).encode
-if json.encoder.c_make_encoder:  # what that one does, without the way there
+if json.encoder.c_make_encoder:  # the same result without its overhead
     def encode(value, make=json.encoder.c_make_encoder, text=json.encoder.encode_basestring_ascii):
         return "".join(make({}, plain, text, None, ": ", ", ", False, False, False)(value, 0))
 
 
 def from_json(data, scan=json.JSONDecoder().scan_once):
-    """What the gate wrote: one value, and nothing around it."""
+    """Parses a message of the gate: exactly one value."""
     return scan(data.decode(), 0)[0]
 
 
@@ -254,7 +254,7 @@ def to_json(value):
             json.dumps(value, default=plain, sort_keys=True)  # refuses 1 beside "1", which would be one key twice
     except (ValueError, TypeError, RecursionError):
         text = json.dumps(tidy(value))
-    if "\\ud" in text:  # half a character is none: as what it is shown with
+    if "\\ud" in text:  # a lone surrogate is replaced by its escape
         text = json.dumps(json.loads(text), ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
 
@@ -425,18 +425,19 @@ def stand_in():
     """For what cannot be had here: accounts, locks on files that nobody else has, processes."""
     import concurrent.futures.process
     import fcntl
+    import itertools
     import multiprocessing
     import multiprocessing.dummy
+    import multiprocessing.managers
     import multiprocessing.pool
     import pwd
-    import sqlite3
 
     user = pwd.struct_passwd(("sandbox", "x", 1000, 1000, "", HOME, "/bin/sh"))
 
     def account(find, mine):
-        return lambda key: user if key == mine else find(key)
+        return lambda key: user if key in mine() else find(key)
 
-    pwd.getpwuid, pwd.getpwnam = account(pwd.getpwuid, 1000), account(pwd.getpwnam, "sandbox")
+    pwd.getpwuid, pwd.getpwnam = account(pwd.getpwuid, lambda: (1000, os.getuid())), account(pwd.getpwnam, lambda: ("sandbox",))
     # The kernel refuses locks, as those on shared files would be a channel between runs. No other process has this run's own files.
     def own(lock):
         def locked(file, *args, **kwargs):
@@ -448,17 +449,6 @@ def stand_in():
         return locked
 
     fcntl.flock, fcntl.lockf = own(fcntl.flock), own(fcntl.lockf)
-    connect = sqlite3.connect
-
-    def connect_unlocked(database, *args, **kwargs):
-        name = os.fsdecode(database) if isinstance(database, (str, bytes, os.PathLike)) else ""
-        if not name or name == ":memory:" or (kwargs.get("uri") and name.startswith("file:")):
-            return connect(database, *args, **kwargs)
-        quoted = os.path.abspath(name).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-        return connect("file:" + quoted + "?nolock=1", *args, **{**kwargs, "uri": True})
-
-    connect_unlocked.__doc__ = connect.__doc__
-    sqlite3.connect = sqlite3.dbapi2.connect = connect_unlocked
 
     class ProcessPoolExecutor(concurrent.futures.ThreadPoolExecutor):
         """Threads: there are no other processes here."""
@@ -467,20 +457,60 @@ def stand_in():
             super().__init__(max_workers, "", initializer, initargs)
 
     concurrent.futures.process.ProcessPoolExecutor = concurrent.futures.ProcessPoolExecutor = ProcessPoolExecutor
-    class Value:
-        def __init__(self, typecode, value=0, lock=True):
-            self.value, self.lock = value, threading.RLock()
+    from ctypes import Array as CArray
+    from multiprocessing.sharedctypes import typecode_to_type
+
+    def raw_value(code, *values):
+        return typecode_to_type.get(code, code)(*values)
+
+    def raw_array(code, values):
+        return (typecode_to_type.get(code, code) * values)() if isinstance(values, int) else (typecode_to_type.get(code, code) * len(values))(*values)
+
+    class Shared:
+        """A value or an array of C with a lock, as processes would share it."""
+
+        def __init__(self, given, lock=True):
+            self.__dict__.update(_given=given, _lock=threading.RLock() if lock is True else lock)
+            self.__dict__.update(acquire=self._lock.acquire, release=self._lock.release)
 
         def get_lock(self):
-            return self.lock
+            return self._lock
 
-    class Array(list):
-        def __init__(self, typecode, values, lock=True):
-            super().__init__([0] * values if isinstance(values, int) else values)
-            self.lock = threading.RLock()
+        def get_obj(self):
+            return self._given
 
-        def get_lock(self):
-            return self.lock
+        def __enter__(self):
+            return self._lock.__enter__()
+
+        def __exit__(self, *error):
+            return self._lock.__exit__(*error)
+
+        def __getattr__(self, name):
+            return getattr(self._given, name)
+
+        def __setattr__(self, name, value):
+            setattr(self._given, name, value)
+
+        def __len__(self):
+            return len(self._given)
+
+        def __iter__(self):
+            return iter(self._given)
+
+        def __getitem__(self, at):
+            return self._given[at]
+
+        def __setitem__(self, at, value):
+            self._given[at] = value
+
+        def __repr__(self):
+            return "<%s>" % (list(self) if isinstance(self._given, CArray) else self._given)
+
+    def Value(code, *values, lock=True):
+        return Shared(raw_value(code, *values), lock) if lock else raw_value(code, *values)
+
+    def Array(code, values, *, lock=True):
+        return Shared(raw_array(code, values), lock) if lock else raw_array(code, values)
 
     class SimpleQueue:
         """As pools of threads use it: a pipe, with a lock of threads instead of a semaphore of processes."""
@@ -506,11 +536,80 @@ def stand_in():
             self._reader.close()
             self._writer.close()
 
+    class Manager:
+        """What a manager's processes share, threads share anyway."""
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            pass
+
+        def start(self, *args):
+            pass
+
+        shutdown = join = start
+
+    for kind in (dict, list, multiprocessing.managers.Value):
+        setattr(Manager, kind.__name__, kind)
+    Manager.Array = staticmethod(multiprocessing.managers.Array)
+    for name in "Barrier BoundedSemaphore Condition Event JoinableQueue Lock Namespace Pool Queue RLock Semaphore".split():
+        setattr(Manager, name, staticmethod(getattr(multiprocessing.dummy, name)))
     threads = {name: getattr(multiprocessing.dummy, name) for name in multiprocessing.dummy.__all__ if name != "freeze_support"}
-    threads.update(Value=Value, Array=Array, RawValue=Value, RawArray=Array, SimpleQueue=SimpleQueue, set_start_method=lambda *args, **kwargs: None,
-                   get_context=lambda method=None: multiprocessing, get_start_method=lambda allow_none=False: "fork")
+    count = itertools.count(1)
+
+    class Process(multiprocessing.dummy.Process):
+        pid = property(lambda self: os.getpid())
+
+        def __init__(self, group=None, target=None, name=None, args=(), kwargs={}, *, daemon=None):
+            super().__init__(group, target, name or "Process-%d" % next(count), args, kwargs)
+            if daemon is not None:
+                self.daemon = daemon
+
+        @property
+        def exitcode(self):
+            return getattr(self, "_code", 0) if self._start_called and not self.is_alive() else None
+
+        def run(self):
+            try:
+                super().run()
+            except SystemExit as error:
+                self._code = error.code if isinstance(error.code, int) else int(error.code is not None)
+            except BaseException:
+                self._code = 1
+                raise
+
+        def terminate(self):
+            if self.is_alive():
+                raise NotImplementedError("processes are threads in this sandbox, which cannot be ended: let them look at an Event")
+
+        kill = terminate
+
+        def close(self):
+            pass
+
+    main_process = types.SimpleNamespace(name="MainProcess", pid=1, ident=1, daemon=False, exitcode=None, is_alive=lambda: True)
+
+    def current_process():
+        here = threading.current_thread()
+        return main_process if here is threading.main_thread() else here
+
+    method = ["fork"]
+    threads.update(Process=Process, current_process=current_process, Value=Value, Array=Array, RawValue=raw_value, RawArray=raw_array, SimpleQueue=SimpleQueue, Manager=Manager, get_context=lambda method=None: multiprocessing,
+                   set_start_method=lambda name, force=False: method.__setitem__(0, name or "fork"), get_start_method=lambda allow_none=False: method[0])
     multiprocessing.__dict__.update(threads)
     multiprocessing.pool.get_context = multiprocessing.get_context
+    share_in_files()
+
+
+def share_in_files():
+    """There is no /dev/shm, and no process that would remove what is left there."""
+    import _posixshmem
+    from multiprocessing import resource_tracker
+
+    _posixshmem.shm_open = lambda path, flags, mode=0o777: os.open("/tmp/.shm-" + path.strip("/"), flags | os.O_CLOEXEC, mode)
+    _posixshmem.shm_unlink = lambda path: os.unlink("/tmp/.shm-" + path.strip("/"))
+    resource_tracker.register = resource_tracker.unregister = resource_tracker.ensure_running = lambda *args: None
 
 
 def lead(root):
@@ -540,14 +639,33 @@ def lead(root):
     for name in names:
         setattr(os, name, led(getattr(os, name)))
     io.open = builtins.open = led(io.open)
+    io.open_code = led(io.open_code)
+    without_modes()
     where, connect = os.getcwd, sqlite3.connect
     os.getcwd = lambda: where()[len(root):] if where().startswith(root + "/") else where()
     sqlite3.connect = sqlite3.dbapi2.connect = led(connect)
     tempfile.tempdir = "/tmp"
 
 
+def without_modes():
+    """Modes and times cannot be changed there: copies do without them."""
+    import shutil
+
+    def lenient(copy):
+        def copied(*args, **kwargs):
+            try:
+                copy(*args, **kwargs)
+            except PermissionError:
+                pass
+
+        return copied
+
+    shutil.copystat, shutil.copymode = lenient(shutil.copystat), lenient(shutil.copymode)
+
+
 def no_processes():
     """With profiles that cannot fork: an error that says so, instead of the kernel's. Returns what was there, for the one that can."""
+    import signal
     import subprocess
 
     def refuse(*args, **kwargs):
@@ -555,6 +673,9 @@ def no_processes():
 
     names = ("system", "popen", "fork", "forkpty", "posix_spawn", "posix_spawnp", "execv", "execve", "execvp", "execvpe")
     ways = [(os, name, refuse) for name in names] + [(subprocess.Popen, "__init__", refuse), (subprocess.Popen, "__del__", lambda self: None)]
+    kill = os.kill
+    # The kernel lets code signal itself with raise() alone.
+    ways.append((os, "kill", lambda pid, number: signal.raise_signal(number) if number and pid == os.getpid() else kill(pid, number)))
     before = [(where, name, getattr(where, name)) for where, name, _ in ways]
     for where, name, value in ways:
         setattr(where, name, value)
@@ -562,6 +683,7 @@ def no_processes():
 
 
 NO_NETWORK = "no network here: the operator can allow hosts with code.network.allow or --network (docs/code.md)"
+NO_SERVERS = "no server can listen in this sandbox: call the handler itself, or connect its ends with socket.socketpair()"
 BY_PROXY = "names are resolved by the gate: connect through the proxy in HTTPS_PROXY, as HTTP libraries do by themselves"
 
 
@@ -585,6 +707,15 @@ def no_network():
             except PermissionError:
                 raise OSError(101, BY_PROXY if "HTTPS_PROXY" in os.environ else NO_NETWORK) from None
 
+    async def create_server(self, *args, **kwargs):
+        server = await listen(self, *args, **kwargs)
+        if not server.sockets:  # asyncio leaves out addresses whose sockets cannot be made
+            raise OSError(101, NO_SERVERS)
+        return server
+
+    from asyncio.base_events import BaseEventLoop
+
+    listen, BaseEventLoop.create_server = BaseEventLoop.create_server, create_server
     Socket.__name__ = Socket.__qualname__ = "socket"
     Socket.__module__ = "socket"
     socket.getaddrinfo, socket.socket, socket.SocketType = getaddrinfo, Socket, Socket
@@ -635,6 +766,9 @@ class Awaits(ast.NodeTransformer):
 
 class Returned(BaseException):
     """The code has ended by a `return` at its top."""
+
+
+Returned.__module__ = ToolError.__module__ = "builtins"  # not classes of the program
 
 
 class Returns(ast.NodeTransformer):
@@ -719,16 +853,20 @@ def own_frames(error):
     return LAYER.sub("<packages>", text)
 
 
-HAVE = "there are the standard library, files of the workspace, skills, and packages that the run asks for"
+HAVE = "there are the standard library, files of the workspace, skills, and packages that the run asks for (`packages`)"
+INSTALLS = "; the operator can install it with `sallyport code packages add %s`"
+# Packages that are called differently than what they bring.
+PACKAGE_OF = {"PIL": "pillow", "bs4": "beautifulsoup4", "cv2": "opencv-python-headless", "dateutil": "python-dateutil", "docx": "python-docx", "dotenv": "python-dotenv",
+              "fitz": "pymupdf", "pptx": "python-pptx", "skimage": "scikit-image", "sklearn": "scikit-learn", "yaml": "pyyaml"}
 
 
 def describe(error):
     if isinstance(error, SyntaxError):
         return str(error)
     if isinstance(error, ModuleNotFoundError) and error.name and "." not in error.name and str(error).startswith("No module named"):
-        return "%s: %s" % (error, HAVE)
+        return "%s: %s%s" % (error, HAVE, INSTALLS % PACKAGE_OF.get(error.name, error.name))
     try:
-        return str(error)
+        return str(error) or type(error).__name__
     except Exception:
         return type(error).__name__
 
@@ -856,6 +994,7 @@ def use_packages(root, layers):
                 raise ImportError("`%s` is loaded already, from elsewhere: ask for its package in another session" % name)
     at = max((i for i, path in enumerate(sys.path) if path in LIBRARY), default=0) + 1
     sys.path[at:at] = new
+    os.environ.setdefault("MPLCONFIGDIR", "/tmp")  # its list of fonts does not belong into the workspace
 
 
 SETS_RESULT = re.compile(r"^result\s*=[^=]", re.M)
@@ -873,6 +1012,21 @@ def flush_files():
                 pass
 
 
+def destroy():
+    """Destructors of the code's own classes, as the collector of an ending interpreter calls them: in the order in which the objects were made, and
+    before anything that they use is gone."""
+    import gc
+
+    gc.collect()  # nobody's, and all others into one generation
+    for one in gc.get_objects():
+        if type(one).__module__ == "__main__" and hasattr(type(one), "__del__"):
+            try:
+                one.__del__()
+            except Exception:
+                print("Exception ignored in: %r" % type(one).__del__, file=sys.stderr)
+                traceback.print_exc()
+
+
 def leave():
     """What an interpreter does at its end: threads that are no daemons are awaited, functions of atexit run."""
     for call in reversed(getattr(threading, "_threading_atexits", ())):  # pools of threads end only then
@@ -883,10 +1037,24 @@ def leave():
     atexit._run_exitfuncs()
 
 
+SESSION_S = 5  # a session waits for its threads, but not for long: what is left goes on in its next run
+
+
+def await_threads(before, latest):
+    """Those that this run has started; a pool's threads wait for work and do not end."""
+    import concurrent.futures.thread
+
+    until = min(time.monotonic() + SESSION_S, latest)
+    for thread in set(threading.enumerate()) - before - set(concurrent.futures.thread._threads_queues):
+        if not thread.daemon:
+            thread.join(max(0, until - time.monotonic()))
+
+
 def run_sql(text, order):
     return sql_run(text, order.get("context"), sql_engines, order.get("echo"))
 
 
+PROGRAMS = "/opt/sallyport/sallyport-programs.so"  # loaded into each program, for what it misses here
 SCRIPT, BASH_START, BASH_STATE, GIT = "/tmp/main.sh", "/tmp/.bash-start", "/tmp/.bash-state", "/tmp/.gitconfig"
 BASH_ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": HOME, "LANG": "C.UTF-8", "TZ": "UTC", "USER": "sandbox", "LOGNAME": "sandbox", "SHELL": "/bin/bash",
                     "TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_SYSTEM": GIT}
@@ -895,10 +1063,7 @@ BASH_KEEPS = """unset BASH_ENV
 [ -f %s ] && . %s 2>/dev/null
 trap '_status=$?; { declare -p; declare -f; printf "cd %%q\\n" "$PWD"; } > %s; exit $_status' EXIT
 """ % (BASH_STATE, BASH_STATE, BASH_STATE)
-BASH_HINTS = {126: ": a file that is not a program here (run a script as `bash script.sh`)", 127: ": a command was not found", 137: ": a program was killed, most likely for its memory"}
-
-
-NO_DEV_FD = re.compile(r"[<>]\(|/dev/(?:fd/|std)")
+BASH_HINTS = {126: ": a file that cannot be executed: a script needs its mode (chmod +x), and a program of one's own cannot be started here", 127: ": a command was not found", 137: ": a program was killed, most likely for its memory"}
 
 
 class ExitStatus(Exception):
@@ -914,6 +1079,8 @@ def run_bash(text, order):
         if not (name.isascii() and name.isidentifier()) or "\0" in value:
             raise ValueError("context_vars: `%s` cannot be a variable of bash" % name)
     environment = {**BASH_ENVIRONMENT, **os.environ, **given}
+    if os.path.exists(PROGRAMS):
+        environment["LD_PRELOAD"] = PROGRAMS
     with open(SCRIPT, "w") as file:
         file.write(text + "\n")
     with open(GIT, "w") as file:
@@ -925,8 +1092,7 @@ def run_bash(text, order):
     status = subprocess.Popen(["/bin/bash", SCRIPT], stdin=subprocess.DEVNULL, env=environment, cwd=HOME).wait()
     if status:
         status = 128 - status if status < 0 else status
-        hint = BASH_HINTS.get(status) or (": if it is for <(...) or /dev/stderr, which need /proc: use a pipe or a file, and >&2" if NO_DEV_FD.search(text) else "")
-        raise ExitStatus("exit status %d%s" % (status, hint))
+        raise ExitStatus("exit status %d%s" % (status, BASH_HINTS.get(status, "")))
 
 
 sql_engines = {}  # of a session
@@ -936,10 +1102,11 @@ OTHER = {"sql": run_sql, "bash": run_bash}
 def run(order, space):
     global NO_NETWORK
 
-    outcome = None
+    outcome, text = None, ""
     NO_NETWORK = order.get("no_network", NO_NETWORK)
     space.pop("result", None)
     space.pop(LAST, None)
+    threads, latest = set(threading.enumerate()), time.monotonic() + order.get("timeout_ms", 0) * 0.75 / 1000
     try:
         os.environ.update(order.get("environment") or {})
         if order.get("context") and order["language"] not in OTHER:
@@ -951,6 +1118,7 @@ def run(order, space):
         other = OTHER.get(order["language"])
         text = unfence_other(order["code"]) if other else without_magic(clean(order["code"]))
         remember(CODE, text)
+        remember(PROGRAM, text)  # where inspect looks for classes
         if "cpu_s" in order and not limit(order.get("memory_mb", 0), order["cpu_s"]):
             raise RuntimeError("the limits could not be set")
         try:
@@ -991,8 +1159,12 @@ def run(order, space):
         outcome = outcome or failed(error, "`result` cannot be shown as JSON: " + describe(error), "")
     if not bridge.muted:
         try:
-            if not order.get("session"):
+            if order.get("session"):
+                await_threads(threads, latest)
+            else:
                 leave()
+                if "__del__" in text and threading.active_count() == 1:
+                    destroy()
         except BaseException as error:
             outcome = outcome or failed(error)
         flush_files()
@@ -1098,11 +1270,12 @@ stand_in()
 processes = no_processes()
 no_network()
 os.environ.clear()  # packages that were just loaded looked there for places
+os.putenv("LANG", "C.UTF-8")  # for setlocale(LC_ALL, "") alone: the code's own environment stays empty
 import gc
 
 space = enter(0)
 reseed()
-warm_up(2)  # what was looked up on the way took the place of what runs look up
+warm_up(2)  # lookups during the start evicted cache entries that runs need
 linecache.cache.clear()
 gc.collect()
 native.shut()

@@ -1,5 +1,5 @@
-/* Who runs here: the helper, with the privileges of the user who started the gate and none of its secrets. It
- * never runs a guest and reads nothing that a guest wrote: notes come from children that are not guests yet.
+/* Runs in the helper, with the privileges of the user who started the gate and none of its secrets. It never
+ * runs a guest and reads nothing that a guest wrote: notes come from children that are not guests yet.
  *
  *   order ─▶ zygote ─▶ CLONED (pid, pidfd)  ┐
  *                 └──▶ READY  (workspace,   ├─▶ STARTED to the gate ─▶ … ─▶ EXITED
@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/packet.h"
 #include "sandbox/cgroup.h"
+#include "sandbox/ids.h"
 #include "sandbox/launch.h"
 #include "sandbox/syscalls.h"
 
@@ -31,9 +32,9 @@
 #include <sys/wait.h>
 
 #define ZYGOTE_FORKS 1000    /* children of one zygote: they share its address layout and hash seed */
-#define ZYGOTE_AGE_MS 600000 /* and it is replaced after this time when it was used */
-#define ZYGOTE_FAILURES 3    /* starts in a row that may fail */
-#define VIOLATIONS_MAX 1000  /* denied calls after which a sandbox is ended */
+#define ZYGOTE_AGE_MS 600000 /* a used zygote is replaced after this time */
+#define ZYGOTE_FAILURES 3    /* consecutive starts that may fail */
+#define VIOLATIONS_MAX 1000  /* denied calls after which a sandbox is killed */
 #define TIER_NONE 4
 
 enum source_kind { SOURCE_CONTROL, SOURCE_ZYGOTE, SOURCE_BOX_EXIT, SOURCE_BOX_NOTIFY };
@@ -52,21 +53,21 @@ struct zygote {
     bool up;
     bool retiring;
     uint32_t forks;
-    uint32_t open; /* boxes that are not started yet */
+    uint32_t open; /* boxes that have not started yet */
     uint64_t born_ms;
 };
 
 struct box {
     struct list node;
     uint64_t token;
-    struct zygote *zygote; /* that makes it; NULL once it has started, or when the zygote is gone */
+    struct zygote *zygote; /* that creates it; NULL after the start, or if the zygote has ended */
     bool started;
     enum frame_runtime runtime;
     struct frame_order order;
-    bool grouped; /* it has a control group of its own */
+    bool grouped; /* it has its own control group */
     int pidfd;
     int workspace;
-    int network;  /* listener of its loop-back */
+    int network;  /* listener of its loop-back interface */
     int listener; /* of its filter */
     struct source exit_source;
     struct source notify_source;
@@ -78,42 +79,43 @@ struct box {
 
 struct runtime {
     struct launch_runtime found;
-    struct launch_runtime other; /* to be tried when that one cannot be used */
+    struct launch_runtime other; /* tried if that one cannot be used */
     struct zygote *current;
-    struct zygote *next; /* starting, to replace it */
+    struct zygote *next; /* being started as its replacement */
     uint32_t failures;
-    bool told;
-    char why[FRAME_REASON_MAX]; /* it cannot be used */
+    bool reported;
+    char why[FRAME_REASON_MAX]; /* why it cannot be used */
 };
 
 struct supervisor {
     int poll;
     struct launch_config config;
     struct cgroup group;
-    bool bounded;       /* processes can be counted, so profile PROC is safe to offer */
+    struct ids ids;
+    bool bounded;       /* the number of processes can be limited, so profile PROC can be offered */
     uint32_t forks_max; /* of one zygote */
     struct runtime runtimes[FRAME_RUNTIMES];
     struct list zygotes;
     struct list boxes;
 };
 
-/* ---- to the gate ---- */
+/* ---- reports to the gate ---- */
 
-static void tell(const struct frame_report *report) {
+static void send_report(const struct frame_report *report) {
     packet_send(SUPERVISE_FD_CONTROL, report, sizeof(*report), NULL, 0, 0);
 }
 
 static void tell_runtime(enum frame_runtime runtime, int error, const char *text) {
     struct frame_report r = {.kind = FRAME_RUNTIME, .value = error, .runtime = runtime};
     snprintf(r.text, sizeof(r.text), "%s", text);
-    tell(&r);
+    send_report(&r);
 }
 
 static void tell_not_started(uint64_t token, enum frame_runtime runtime, int error, const char *text) {
     struct frame_report r = {
         .kind = FRAME_STARTED, .value = error ? error : EIO, .token = token, .runtime = runtime};
     snprintf(r.text, sizeof(r.text), "%s", text);
-    tell(&r);
+    send_report(&r);
 }
 
 /* ---- sources ---- */
@@ -148,8 +150,8 @@ static struct box *box_find(struct supervisor *s, uint64_t token) {
     return NULL;
 }
 
-/* Removes the files and empty directories of a directory, and closes it. Returns a directory in it that is
- * not empty, opened, or -1. */
+/* Removes the files and empty directories of a directory, and closes it. Returns an open descriptor of a
+ * non-empty directory in it, or -1. */
 static int remove_entries(int fd, size_t *removed) {
     DIR *dir = fdopendir(fd);
     int deeper = -1;
@@ -159,7 +161,7 @@ static int remove_entries(int fd, size_t *removed) {
         if (unlinkat(fd, e->d_name, e->d_type == DT_DIR ? AT_REMOVEDIR : 0) == 0)
             (*removed)++;
         else if (e->d_type == DT_DIR &&
-                 fchmodat(fd, e->d_name, 0700, 0) == 0) /* the guest may have closed it */
+                 fchmodat(fd, e->d_name, 0700, 0) == 0) /* the guest may have changed its mode */
             deeper = openat(fd, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     }
     if (dir)
@@ -169,8 +171,8 @@ static int remove_entries(int fd, size_t *removed) {
     return deeper;
 }
 
-/* The guest has ended, so no file moves meanwhile. From the top again for each directory that is not
- * empty, so that no depth is too much; what cannot be removed stays. */
+/* The guest has ended, so nothing changes meanwhile. Starts at the top again for each non-empty directory, so
+ * that any depth works; what cannot be removed stays. */
 static void remove_tree(const char *dir, uint64_t token) {
     char path[FRAME_PATH_MAX + 32];
     snprintf(path, sizeof(path), "%s/%llu", dir, (unsigned long long)token);
@@ -209,7 +211,7 @@ static void box_maybe_started(struct box *b) {
     drop_fd(&b->network);
 }
 
-/* The box is gone; reaped here, as it is this process's child. */
+/* The box has ended; it is reaped here, because it is a child of this process. */
 static void box_exited(struct supervisor *s, struct box *b) {
     siginfo_t info = {0};
     struct rusage used = {0};
@@ -227,7 +229,7 @@ static void box_exited(struct supervisor *s, struct box *b) {
         if (b->grouped)
             r.out_of_memory = cgroup_end_box(&s->group, b->token);
         b->grouped = false;
-        tell(&r);
+        send_report(&r);
     }
     box_free(s, b);
 }
@@ -235,7 +237,7 @@ static void box_exited(struct supervisor *s, struct box *b) {
 static void box_kill(const struct box *b) { syscall(SYS_pidfd_send_signal, b->pidfd, SIGKILL, NULL, 0); }
 
 /* A denied system call blocks until it is answered here. A listener whose process has ended reports events
- * without end, so it is not watched any more. */
+ * endlessly, so it is removed from the poll set. */
 static void box_violated(struct supervisor *s, struct box *b, uint32_t events) {
     if (!(events & EPOLLIN)) {
         unwatch(s, &b->listener);
@@ -244,14 +246,14 @@ static void box_violated(struct supervisor *s, struct box *b, uint32_t events) {
     struct seccomp_notif asked;
     memset(&asked, 0, sizeof(asked));
     if (ioctl(b->listener, SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0)
-        return; /* the caller is gone */
+        return; /* the caller has ended */
     const enum syscalls_verdict verdict = syscalls_judge(asked.data.nr);
     const bool end = verdict == SYSCALLS_END || ++b->violations > VIOLATIONS_MAX;
     if (verdict != SYSCALLS_QUIET || end) {
         struct frame_report r = {
             .kind = FRAME_VIOLATION, .token = b->token, .runtime = b->runtime, .value = end};
         syscalls_name(asked.data.nr, r.text, sizeof(r.text));
-        tell(&r);
+        send_report(&r);
     }
     if (end) {
         box_kill(b);
@@ -312,9 +314,7 @@ static struct zygote *zygote_start(struct supervisor *s, enum frame_runtime runt
     return z;
 }
 
-/* JavaScript has a second interpreter to turn to. What is said of the first stays known should it fail as
- * well.
- */
+/* JavaScript has a second interpreter as a fallback. The error of the first is kept in case both fail. */
 static bool try_other(struct supervisor *s, enum frame_runtime runtime) {
     struct runtime *r = &s->runtimes[runtime];
     if (!*r->other.binary)
@@ -326,7 +326,7 @@ static bool try_other(struct supervisor *s, enum frame_runtime runtime) {
     return r->current != NULL;
 }
 
-/* It ended, or said that it cannot work. */
+/* The zygote ended, or reported that it cannot work. */
 static void zygote_lost(struct supervisor *s, struct zygote *z, const char *why) {
     struct runtime *r = &s->runtimes[z->runtime];
     const enum frame_runtime runtime = z->runtime;
@@ -336,11 +336,11 @@ static void zygote_lost(struct supervisor *s, struct zygote *z, const char *why)
         snprintf(r->why, sizeof(r->why), "%.200s", why);
     }
     zygote_free(s, z);
-    if (!was_up && !r->told && try_other(s, runtime))
+    if (!was_up && !r->reported && try_other(s, runtime))
         return;
-    if (!was_up && (!r->told || r->failures >= ZYGOTE_FAILURES)) {
+    if (!was_up && (!r->reported || r->failures >= ZYGOTE_FAILURES)) {
         tell_runtime(runtime, EIO, r->why);
-        r->told = true;
+        r->reported = true;
         r->failures = ZYGOTE_FAILURES;
     }
 }
@@ -355,9 +355,9 @@ static void zygote_is_up(struct supervisor *s, struct zygote *z, const char *nam
             r->current->retiring = true;
         r->current = z;
     }
-    if (!r->told)
+    if (!r->reported)
         tell_runtime(z->runtime, 0, name);
-    r->told = true;
+    r->reported = true;
     LIST_FOR_SAFE (n, next, &s->zygotes) {
         struct zygote *old = container_of(n, struct zygote, node);
         if (old->retiring && old->open == 0)
@@ -365,15 +365,21 @@ static void zygote_is_up(struct supervisor *s, struct zygote *z, const char *nam
     }
 }
 
-/* The sandbox exists. With a profile that can fork it gets limits for all of its processes before it may be
- * used. */
-static void box_cloned(struct supervisor *s, struct box *b, pid_t pid, int take_pidfd) {
+/* The sandbox exists. With a profile that can fork, it gets limits for all its processes before it is used.
+ */
+static void box_cloned(struct supervisor *s, struct box *b, pid_t pid, int take_pidfd, int go) {
     b->pidfd = take_pidfd;
     b->exit_source = (struct source){SOURCE_BOX_EXIT, b};
     watch(s, b->pidfd, &b->exit_source);
     b->grouped = b->order.profile == FRAME_PROC && s->group.version;
     if (b->grouped && !cgroup_take_box(&s->group, &b->order, pid)) {
         snprintf(b->failure, sizeof(b->failure), "its control group could not be made: %s", strerror(errno));
+        box_kill(b);
+        return;
+    }
+    if (b->order.uid && (ids_map(pid, b->order.uid) != 0 || write(go, "", 1) != 1)) {
+        snprintf(b->failure, sizeof(b->failure), "it could not get uid %u: %s", b->order.uid,
+                 strerror(errno));
         box_kill(b);
         return;
     }
@@ -397,7 +403,7 @@ static void zygote_note(struct supervisor *s, struct zygote *z) {
     } else if (b && note.kind == CONFINE_NOTE_CLONED && note.pid > 0 && fds[0] >= 0) {
         const int pidfd = fds[0];
         fds[0] = -1;
-        box_cloned(s, b, note.pid, pidfd);
+        box_cloned(s, b, note.pid, pidfd, fds[1]);
     } else if (b && note.kind == CONFINE_NOTE_CLONED) {
         tell_not_started(b->token, b->runtime, note.error, "the sandbox's process could not be made");
         box_free(s, b);
@@ -421,7 +427,7 @@ static void zygote_note(struct supervisor *s, struct zygote *z) {
             close(fds[i]);
 }
 
-/* The zygote that takes the next order of a runtime; starts or replaces it as needed. */
+/* The zygote for the next order of a runtime; starts or replaces it as needed. */
 static struct zygote *zygote_for(struct supervisor *s, enum frame_runtime runtime) {
     struct runtime *r = &s->runtimes[runtime];
     if (!*r->found.binary || r->failures >= ZYGOTE_FAILURES)
@@ -438,6 +444,20 @@ static struct zygote *zygote_for(struct supervisor *s, enum frame_runtime runtim
 
 /* ---- orders ---- */
 
+/* A box is freed after its first process was reaped, and the kernel ends all others of its namespace before
+ * that: no process has the uid any more. 0 if there is none. */
+static uint32_t free_uid(struct supervisor *s) {
+    for (uint32_t i = 0; i < s->ids.count; i++) {
+        const uint32_t uid = s->ids.first + s->ids.next++ % s->ids.count;
+        bool used = false;
+        LIST_FOR (n, &s->boxes)
+            used |= container_of(n, struct box, node)->order.uid == uid;
+        if (!used)
+            return uid;
+    }
+    return 0;
+}
+
 static void start_box(struct supervisor *s, const struct frame_order *order, const int fds[3]) {
     if (order->runtime >= FRAME_RUNTIMES || order->profile >= FRAME_PROFILES || fds[2] < 0)
         return;
@@ -452,8 +472,14 @@ static void start_box(struct supervisor *s, const struct frame_order *order, con
                          "the number of processes cannot be limited for this user");
         return;
     }
+    struct frame_order sent = *order;
+    sent.uid = free_uid(s);
+    if (s->ids.count && !sent.uid) {
+        tell_not_started(order->token, runtime, EAGAIN, "all uids of `code.uids` are in use");
+        return;
+    }
     struct zygote *z = zygote_for(s, runtime);
-    if (!z || packet_send(z->sock, order, sizeof(*order), fds, 3, MSG_DONTWAIT) != 0) {
+    if (!z || packet_send(z->sock, &sent, sizeof(sent), fds, 3, MSG_DONTWAIT) != 0) {
         const char *why = z ? "the interpreter takes no more orders" : s->runtimes[runtime].why;
         tell_not_started(order->token, runtime, EAGAIN, why);
         return;
@@ -462,7 +488,7 @@ static void start_box(struct supervisor *s, const struct frame_order *order, con
     *b = (struct box){.token = order->token,
                       .zygote = z,
                       .runtime = runtime,
-                      .order = *order,
+                      .order = sent,
                       .pidfd = -1,
                       .workspace = -1,
                       .network = -1,
@@ -480,7 +506,7 @@ static void limit_box(struct supervisor *s, const struct frame_order *order) {
     cgroup_limit_box(&s->group, &b->order);
 }
 
-/* False when the gate is gone. */
+/* False if the gate has ended. */
 static bool take_order(struct supervisor *s) {
     struct frame_order order;
     int fds[3];
@@ -497,12 +523,12 @@ static bool take_order(struct supervisor *s) {
     return true;
 }
 
-/* The first packet: limits are in the orders, so it only brings the preludes and the certificates. */
+/* The first packet has only the preludes and the certificates: limits are in the orders. */
 static bool take_setup(struct supervisor *s) {
     struct frame_order order;
     int fds[3];
     ssize_t got = packet_receive(SUPERVISE_FD_CONTROL, &order, sizeof(order), fds);
-    const int at = order.network && fds[1] < 0 ? 0 : 1; /* what is not there leaves no gap */
+    const int at = order.network && fds[1] < 0 ? 0 : 1; /* absent descriptors leave no gap */
     s->config.prelude_fd = at ? fds[0] : -1;
     s->config.bundle_fd = order.network ? fds[at] : -1;
     return got == (ssize_t)sizeof(order) && order.kind == FRAME_SETUP;
@@ -528,7 +554,8 @@ static void add_dir(struct confine_setup *setup, const char *dir) {
         snprintf(setup->dirs[setup->dir_count++], FRAME_PATH_MAX, "%s", dir);
 }
 
-/* Where guests with a file profile may read: libraries and programs, by their paths inside. */
+/* Directories that guests with a file profile may read: libraries and programs, by their paths in the
+ * sandbox. */
 static void add_dirs(struct supervisor *s) {
     static const char *const usual[] = {"/usr",
                                         "/bin",
@@ -551,6 +578,7 @@ static void add_dirs(struct supervisor *s) {
     if (setup->tier == 1) {
         add_dir(setup, LAUNCH_PYTHON_DIR);
         add_dir(setup, LAUNCH_VENV);
+        add_dir(setup, LAUNCH_MODULES "/" LAUNCH_PROGRAMS);
         return;
     }
     char library[FRAME_PATH_MAX + 8] = "";
@@ -568,7 +596,7 @@ static uint32_t step_of(const char *name) {
     return 0;
 }
 
-/* Without namespaces the workspaces are directories on disk, beneath one that only the sandboxes' uid may
+/* Without namespaces the workspaces are directories on disk, below one that only the sandboxes' uid may
  * enter. */
 static int make_scratch(struct supervisor *s, struct err *err) {
     static const char *const places[] = {"/tmp", "/var/tmp", "/dev/shm"};
@@ -588,7 +616,7 @@ static int make_scratch(struct supervisor *s, struct err *err) {
     return -1;
 }
 
-/* The best tier that holds, by trying. `why` collects what kept the better ones away. */
+/* Tries the tiers and returns the best that works. `why` collects why the better ones do not. */
 static uint32_t find_tier(struct supervisor *s, uint32_t best, struct err *why) {
     struct err first = {""};
     for (uint32_t tier = best; tier < TIER_NONE; tier++) {
@@ -602,7 +630,7 @@ static uint32_t find_tier(struct supervisor *s, uint32_t best, struct err *why) 
         }
         if (!*first.text)
             first = err;
-        *why = err; /* nothing holds: what the least of them lacks is the cause */
+        *why = err; /* no tier works: the failure of the weakest is the cause */
     }
     return TIER_NONE;
 }
@@ -610,12 +638,12 @@ static uint32_t find_tier(struct supervisor *s, uint32_t best, struct err *why) 
 static void drop_scratch(struct supervisor *s) {
     if (!*s->config.scratch_dir)
         return;
-    remove_tree(s->config.scratch_dir, 1); /* of the probe */
+    remove_tree(s->config.scratch_dir, 1); /* created by the probe */
     rmdir(s->config.scratch_dir);
     *s->config.scratch_dir = '\0';
 }
 
-/* Node before Bun, since its sandboxes are copied and start faster, unless Bun was named and Node was not. */
+/* Node before Bun, because its sandboxes are forked and start faster; unless only Bun was configured. */
 static void find_runtimes(struct supervisor *s, const struct supervise_options *o) {
     for (int i = 0; i < FRAME_RUNTIMES; i++) {
         struct runtime *r = &s->runtimes[i];
@@ -635,8 +663,8 @@ static void find_runtimes(struct supervisor *s, const struct supervise_options *
     }
 }
 
-/* What a sandbox without namespaces could not read is refused here, with a text, rather than by a child that
- * ends. Packages are left: only a run that asks for them needs them, and it says so. */
+/* What a sandbox without namespaces could not read is refused here with an error text; otherwise a child
+ * would fail. Packages are exempt: only a run that requests them needs them, and it reports the error. */
 static void check_reach(struct supervisor *s, struct err *ret_why) {
     struct confine_setup *setup = &s->config.setup;
     char script[FRAME_PATH_MAX + 32];
@@ -661,7 +689,7 @@ static void check_reach(struct supervisor *s, struct err *ret_why) {
     }
 }
 
-/* Without links: those above it would lead elsewhere once the root is another. */
+/* Resolves links: links above it would point elsewhere after the root has changed. */
 static void take_packages(struct supervisor *s, const char *given) {
     char real[PATH_MAX];
     const bool found = given && *given && realpath(given, real) && strlen(real) < FRAME_PATH_MAX;
@@ -687,6 +715,8 @@ static void prepare(struct supervisor *s, const struct supervise_options *o, str
     s->forks_max = o->forks ? (uint32_t)strtoul(o->forks, NULL, 10) : ZYGOTE_FORKS;
     find_runtimes(s, o);
     check_reach(s, ret_why);
+    if (ids_open(&s->ids, o->uids, setup->tier, ret_why) != 0)
+        setup->tier = TIER_NONE;
     if (setup->tier == 1 || setup->tier == TIER_NONE)
         drop_scratch(s);
     add_dirs(s);
@@ -696,13 +726,13 @@ static void start_runtimes(struct supervisor *s, uint32_t wanted) {
     for (int i = 0; i < FRAME_RUNTIMES; i++) {
         struct runtime *r = &s->runtimes[i];
         if (!(wanted & 1u << i))
-            snprintf(r->why, sizeof(r->why), "not asked for"), *r->found.binary = '\0';
+            snprintf(r->why, sizeof(r->why), "not requested"), *r->found.binary = '\0';
         if (!*r->found.binary) {
             tell_runtime((enum frame_runtime)i, ENOENT, r->why);
-            r->told = true;
+            r->reported = true;
         } else if (i != FRAME_PYTHON_DATA && !zygote_for(s, (enum frame_runtime)i)) {
             tell_runtime((enum frame_runtime)i, EIO, r->why);
-            r->told = true;
+            r->reported = true;
         }
     }
 }
@@ -724,7 +754,7 @@ static void end_all(struct supervisor *s) {
     cgroup_close(&s->group);
 }
 
-/* Descriptors under way are counted against this, here and in a child until it is sealed. */
+/* Descriptors in transit count against this limit, here and in a child until it is sealed. */
 static void raise_files(void) {
     struct rlimit now;
     if (getrlimit(RLIMIT_NOFILE, &now) == 0 && now.rlim_cur < now.rlim_max) {
@@ -746,12 +776,17 @@ int supervise_serve(const struct supervise_options *o) {
     hello.tier = s->config.setup.tier;
     if (!take_setup(s))
         return 1;
-    tell(&hello);
+    struct frame_report ids = {.kind = FRAME_IDS, .value = (int32_t)s->ids.count};
+    snprintf(ids.text, sizeof(ids.text), "%s", s->ids.why);
+    if (s->ids.count)
+        snprintf(ids.text, sizeof(ids.text), "%u-%u", s->ids.first, s->ids.first + s->ids.count - 1);
+    send_report(&ids);
+    send_report(&hello);
     if (hello.tier < TIER_NONE)
         cgroup_open(&s->group);
     struct frame_report group = {.kind = FRAME_GROUP, .value = (int32_t)s->group.version};
     snprintf(group.text, sizeof(group.text), "%s", s->group.why);
-    tell(&group);
+    send_report(&group);
     s->poll = epoll_create1(EPOLL_CLOEXEC);
     struct source control = {SOURCE_CONTROL, NULL};
     if (s->poll < 0 || watch(s, SUPERVISE_FD_CONTROL, &control) != 0)

@@ -1,6 +1,6 @@
-/* Allow-lists: what is not named is denied. Each profile adds to the one before. Arguments are looked at only
- * where they are plain numbers; nothing behind a pointer is ever judged, so no second thread can change it in
- * between. */
+/* Allow-lists: calls that are not listed are denied. Each profile extends the previous one. Arguments are
+ * checked only if they are plain numbers; nothing behind a pointer is checked, because a second thread could
+ * change it. */
 #include "sandbox/syscalls.h"
 
 #include "base/mem.h"
@@ -18,10 +18,11 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-/* The library has no "notify the supervisor" as its default action, so these two are placeholders until the
+/* libseccomp has no "notify the supervisor" as its default action, so these two are placeholders until the
  * program is written. */
 #define MARK_DENIED 0xA01
 #define MARK_HOSTILE 0xA02
@@ -58,6 +59,9 @@ static const char *const pure_calls[] = {
     "dup",
     "dup2",
     "dup3",
+    "pause",
+    "rt_sigtimedwait",
+    "rt_sigpending",
     "sched_yield",
     "nanosleep",
     "clock_nanosleep",
@@ -119,11 +123,15 @@ static const char *const files_calls[] = {
     "fadvise64", "creat",     NULL,
 };
 
-/* Without a mount namespace the files of the host are in reach, and Landlock does not govern these: code that
- * runs as the owner of a file could change its mode and times, by name or through a read-only descriptor. */
+/* Without a mount namespace the host's files are reachable, and Landlock does not restrict these calls: code
+ * that runs as the owner of a file could change its mode and times, by name or through a read-only
+ * descriptor. */
 static const char *const ungoverned_calls[] = {
     "chmod", "fchmod", "fchmodat", "utimensat", "utime", "utimes", "futimesat", "truncate", NULL,
 };
+
+/* raise() and abort(): in a process namespace it reaches only the run's own threads. */
+static const char *const raise_calls[] = {"tgkill", NULL};
 
 static const char *const proc_calls[] = {
     "fork",
@@ -132,7 +140,6 @@ static const char *const proc_calls[] = {
     "wait4",
     "waitid",
     "kill",
-    "tgkill",
     "tkill",
     "setsid",
     "setpgid",
@@ -144,34 +151,58 @@ static const char *const proc_calls[] = {
     "getresgid",
     "pidfd_open",
     "pidfd_send_signal",
-    "rt_sigtimedwait",
     "rt_sigsuspend",
-    "rt_sigpending",
     "sched_getparam",
     "sched_getscheduler",
     "sched_get_priority_max",
     "sched_get_priority_min",
     "getpriority",
+    "timer_create", /* of `timeout`; RLIMIT_SIGPENDING counts them */
+    "timer_settime",
+    "timer_gettime",
+    "timer_getoverrun",
+    "timer_delete",
     NULL,
 };
 
-/* Programs ask and are used to a no: not worth a report. The first few are allowed with some arguments, so
- * the filter asks the helper about the others; the rest are answered by the filter itself. */
-static const char *const quiet_calls[] = {"ioctl",      "prctl",      "fcntl", "prlimit64",
-                                          "getsockopt", "setsockopt", NULL};
+/* Programs probe these and accept a denial, so they are not reported. The first few are allowed with some
+ * arguments, so the filter asks the helper about the others; the filter denies the rest itself. */
+static const char *const quiet_calls[] = {"ioctl",      "prctl",      "fcntl",       "prlimit64",
+                                          "getsockopt", "setsockopt", "setpriority", NULL};
 
 static const struct {
     const char *name;
     uint32_t error;
 } refused_calls[] = {
-    {"clone3", ENOSYS},       {"io_uring_setup", ENOSYS}, {"sched_setaffinity", EPERM},
-    {"setpriority", EPERM},   {"mbind", EPERM},           {"set_mempolicy", EPERM},
-    {"get_mempolicy", EPERM}, {"flock", EPERM},           {"chown", EPERM},
-    {"fchown", EPERM},        {"fchownat", EPERM},        {"lchown", EPERM},
-    {"setxattr", ENOTSUP},    {"getxattr", ENOTSUP},      {"lgetxattr", ENOTSUP},
-    {"fgetxattr", ENOTSUP},   {"listxattr", ENOTSUP},     {"llistxattr", ENOTSUP},
-    {"mlock", EPERM},         {"munlock", EPERM},         {"inotify_init", EPERM},
+    {"clone3", ENOSYS},
+    {"io_uring_setup", ENOSYS},
+    {"sched_setaffinity", EPERM},
+    {"mbind", EPERM},
+    {"set_mempolicy", EPERM},
+    {"get_mempolicy", EPERM},
+    {"flock", EPERM},
+    {"chown", EPERM},
+    {"fchown", EPERM},
+    {"fchownat", EPERM},
+    {"lchown", EPERM},
+    {"setxattr", ENOTSUP},
+    {"getxattr", ENOTSUP},
+    {"lgetxattr", ENOTSUP},
+    {"fgetxattr", ENOTSUP},
+    {"listxattr", ENOTSUP},
+    {"llistxattr", ENOTSUP},
+    {"lsetxattr", ENOTSUP},
+    {"fsetxattr", ENOTSUP},
+    {"flistxattr", ENOTSUP},
+    {"removexattr", ENOTSUP},
+    {"lremovexattr", ENOTSUP},
+    {"fremovexattr", ENOTSUP},
+    {"mlock", EPERM},
+    {"munlock", EPERM},
+    {"inotify_init", EPERM},
     {"inotify_init1", EPERM},
+    {"sync", 0},
+    {"syncfs", 0},
 };
 
 static const char *const hostile_calls[] = {
@@ -246,7 +277,7 @@ static int rule(scmp_filter_ctx c, uint32_t action, const char *name, unsigned c
     if (number < 0)
         return 0; /* this architecture has no such call */
     int done = seccomp_rule_add_array(c, action, number, count, when);
-    return done == -EACCES ? 0 : done; /* the default is the same already */
+    return done == -EACCES ? 0 : done; /* the same as the default action */
 }
 
 static int allow_all(scmp_filter_ctx c, const char *const *names) {
@@ -266,7 +297,7 @@ static int allow_values(scmp_filter_ctx c, const char *name, unsigned argument, 
     return 0;
 }
 
-/* Calls that are fine with some arguments. */
+/* Calls that are allowed with some arguments. */
 static int allow_some(scmp_filter_ctx c, enum frame_profile profile) {
     static const uint64_t ioctls[] = {FIONBIO, FIONREAD, FIOCLEX, FIONCLEX, TCGETS, TIOCGWINSZ};
     static const uint64_t fcntls[] = {F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD, F_DUPFD_CLOEXEC};
@@ -276,16 +307,16 @@ static int allow_some(scmp_filter_ctx c, enum frame_profile profile) {
         allow_values(c, "fcntl", 1, fcntls, ARRAY_LEN(fcntls)) != 0 ||
         allow_values(c, "prctl", 0, prctls, ARRAY_LEN(prctls)) != 0)
         return -1;
-    /* Its own limits, which without privileges can only go down. */
+    /* Its own limits: without privileges they can only be lowered. */
     const struct scmp_arg_cmp self = SCMP_A0_64(SCMP_CMP_EQ, 0);
-    /* A pair that is connected to itself; sending to an address is not for it. */
+    /* A connected socket pair; sending to an address is denied. */
     const struct scmp_arg_cmp pair[2] = {SCMP_A0_64(SCMP_CMP_EQ, AF_UNIX),
                                          SCMP_A1_64(SCMP_CMP_MASKED_EQ, 0xf, SOCK_STREAM)};
     const struct scmp_arg_cmp no_address = SCMP_A4_64(SCMP_CMP_EQ, 0);
-    /* Until the sandbox is sealed: its report with descriptors, and the filter that ends that. */
+    /* Until the sandbox is sealed: its report with descriptors, and the filter that denies further ones. */
     const struct scmp_arg_cmp report = SCMP_A0_64(SCMP_CMP_EQ, CONFINE_FD_REPORT);
     const struct scmp_arg_cmp filter = SCMP_A0_64(SCMP_CMP_EQ, SECCOMP_SET_MODE_FILTER);
-    /* Not SO_PEERPIDFD and its like: descriptors of processes outside. */
+    /* Not SO_PEERPIDFD and similar: they return descriptors of processes outside. */
     static const uint64_t options[] = {SO_ERROR, SO_TYPE, SO_SNDBUF, SO_RCVBUF, SO_DOMAIN, SO_PROTOCOL};
     if (rule(c, SCMP_ACT_ALLOW, "prlimit64", 1, &self) != 0 ||
         rule(c, SCMP_ACT_ALLOW, "socketpair", 2, pair) != 0 ||
@@ -294,7 +325,7 @@ static int allow_some(scmp_filter_ctx c, enum frame_profile profile) {
         rule(c, SCMP_ACT_ALLOW, "seccomp", 1, &filter) != 0 ||
         allow_values(c, "getsockopt", 2, options, ARRAY_LEN(options)) != 0)
         return -1;
-    /* Memory that no limit of a process counts stays out: shared and anonymous, and with PURE all but
+    /* Denies memory that no limit counts: shared anonymous mappings, and with PURE all mappings that are not
      * private. */
     const struct scmp_arg_cmp anonymous =
         SCMP_A3_64(SCMP_CMP_MASKED_EQ, MAP_ANONYMOUS | MAP_SHARED, MAP_ANONYMOUS);
@@ -306,10 +337,21 @@ static int allow_some(scmp_filter_ctx c, enum frame_profile profile) {
     const uint64_t never = NAMESPACES | CLONE_PTRACE | CLONE_UNTRACED | CLONE_PARENT;
     const struct scmp_arg_cmp thread = SCMP_A0_64(SCMP_CMP_MASKED_EQ, never | CLONE_THREAD, CLONE_THREAD);
     const struct scmp_arg_cmp process = SCMP_A0_64(SCMP_CMP_MASKED_EQ, never, 0);
+    /* `nice`: without privileges a process can only yield to others. */
+    const struct scmp_arg_cmp oneself[2] = {SCMP_A0_64(SCMP_CMP_EQ, PRIO_PROCESS),
+                                            SCMP_A1_64(SCMP_CMP_EQ, 0)};
+    if (profile == FRAME_PROC && rule(c, SCMP_ACT_ALLOW, "setpriority", 2, oneself) != 0)
+        return -1;
+    /* Named pipes between processes; no devices. */
+    const struct scmp_arg_cmp fifo = SCMP_A1_64(SCMP_CMP_MASKED_EQ, S_IFMT, S_IFIFO);
+    const struct scmp_arg_cmp fifo_at = SCMP_A2_64(SCMP_CMP_MASKED_EQ, S_IFMT, S_IFIFO);
+    if (profile == FRAME_PROC && (rule(c, SCMP_ACT_ALLOW, "mknod", 1, &fifo) != 0 ||
+                                  rule(c, SCMP_ACT_ALLOW, "mknodat", 1, &fifo_at) != 0))
+        return -1;
     return rule(c, SCMP_ACT_ALLOW, "clone", 1, profile == FRAME_PROC ? &process : &thread);
 }
 
-/* The helper knows them by name when it is asked; only without it must the filter tell them apart. */
+/* The helper identifies them by name; only without it must the filter distinguish them. */
 static int deny_some(scmp_filter_ctx c, bool notify) {
     for (size_t i = 0; i < ARRAY_LEN(refused_calls); i++)
         if (rule(c, SCMP_ACT_ERRNO(refused_calls[i].error), refused_calls[i].name, 0, NULL) != 0)
@@ -320,7 +362,7 @@ static int deny_some(scmp_filter_ctx c, bool notify) {
     return 0;
 }
 
-/* Replaces the marks by what was meant and checks that the whole fits. */
+/* Replaces the placeholders by the actions and checks the size of the program. */
 static int take_program(int fd, struct confine_setup *setup, uint32_t filter, struct err *err) {
     struct sock_filter *code = setup->programs[filter];
     ssize_t got = pread(fd, code, sizeof(setup->programs[filter]), 0);
@@ -338,8 +380,8 @@ static int take_program(int fd, struct confine_setup *setup, uint32_t filter, st
     return 0;
 }
 
-/* Connections over the loop-back of a network namespace of its own, in which only the gate listens. Nothing
- * that listens, is a datagram or a raw socket; options that tell when a peer is gone or hold nothing back. */
+/* Connections over the loop-back interface of a private network namespace, in which only the gate listens. No
+ * listening, datagram or raw sockets; only socket options for keep-alive and latency. */
 static int allow_network(scmp_filter_ctx c) {
     static const struct {
         int level, name;
@@ -378,6 +420,8 @@ static int compile_one(struct confine_setup *setup, uint32_t filter, struct err 
         done = allow_all(c, files_calls);
     if (done == 0 && profile >= FRAME_FILES && setup->tier == 1)
         done = allow_all(c, ungoverned_calls);
+    if (done == 0 && setup->tier == 1)
+        done = allow_all(c, raise_calls);
     if (done == 0 && profile >= FRAME_PROC)
         done = allow_all(c, proc_calls);
     if (done == 0)

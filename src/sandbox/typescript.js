@@ -1,9 +1,9 @@
-// TypeScript to JavaScript. The compiler is amaro, the one that Node itself uses. It leaves decorators and other syntax that
-// is newer than the engine as they are; such code goes through @swc/wasm, which knows all of it but takes a third of a
+// TypeScript to JavaScript. The compiler is amaro, the one that Node itself uses. It keeps decorators and other syntax that
+// is newer than the engine; such code goes through @swc/wasm, which supports all of it but takes a third of a
 // second to load.
 //
 // Both lie beside this file (scripts/setup fetches them from npm) and are read before the sandbox is closed. amaro is loaded
-// by the zygote when it has nothing else to do, so that children find it ready; a child that was made before loads it itself.
+// by the zygote when it has nothing else to do, so that children have it; a child that was forked before loads it itself.
 "use strict";
 const { existsSync } = require("fs"), { dirname } = require("path"), { SourceMap } = require("module");
 
@@ -13,8 +13,22 @@ const beside = (name) => `${dirname(process.argv[1])}/sallyport-${name}`;
 const TRANSFORM = { mode: "transform", sourceMap: true, deprecatedTsModuleAsError: false,
   transform: { verbatimModuleSyntax: false, nativeClassProperties: true, noEmptyExport: true, importNotUsedAsValues: "remove" } };
 const STRIP = { mode: "strip-only", deprecatedTsModuleAsError: false };
-const LOWER = { swcrc: false, configFile: false, sourceMaps: true, isModule: true, module: undefined,
-  jsc: { parser: { syntax: "typescript", decorators: true }, target: "es2022", keepClassNames: true, transform: { decoratorVersion: "2022-03" } } };
+const lowered = (transform) => ({ swcrc: false, configFile: false, sourceMaps: true, isModule: true, module: undefined,
+  jsc: { parser: { syntax: "typescript", decorators: true }, target: "es2022", keepClassNames: true, transform } });
+const STANDARD = lowered({ decoratorVersion: "2022-03" }), LEGACY = lowered({ legacyDecorator: true, decoratorMetadata: false, useDefineForClassFields: false });
+// Decorators as TypeScript had them before the standard, which tsc compiles with `experimentalDecorators`. The arguments of a decorator, or
+// one in front of a parameter, give them away.
+const LEGACY_SIGNS = [/\b(?:Typed)?PropertyDescriptor\b/, /\(\s*target\s*:\s*(?:any|object|unknown|\{\})\s*,\s*\w+\s*:\s*(?:string|symbol)/i,
+  /[(,]\s*@\w+(?:\([^()]*\))?\s+(?:(?:public|private|protected|readonly)\s+)*\w+\s*[?:]/];
+const isLegacy = (code) => LEGACY_SIGNS.some((sign) => sign.test(code)) && !/\bDecoratorContext\b|Class\w+DecoratorContext\b|\baddInitializer\b/.test(code);
+// As tsc does it: metadata only where the engine or the code has the symbol, and not on a class that its decorator has sealed.
+const METADATA = 'return Object.defineProperty(Class, Symbol.metadata || Symbol.for("Symbol.metadata"), {';
+const METADATA_OF_TSC = "return !Symbol.metadata || !Object.isExtensible(Class) ? Class : Object.defineProperty(Class, Symbol.metadata, {";
+
+const lower = (swc, code) => {
+  const made = swc(code, isLegacy(code) ? LEGACY : STANDARD);
+  return { ...made, code: made.code.replace(METADATA, METADATA_OF_TSC) };
+};
 
 // A CommonJS file without a place of its own: what it requires is given here.
 function evaluate(name, text, given) {
@@ -36,7 +50,7 @@ function compilers(native) {
   };
 }
 
-// ---- `return` outside of a function, which models like to write and TypeScript does not have ----
+// ---- `return` outside of a function, which models often write and TypeScript rejects ----
 
 // The compiler names one at a time. Until it is done, each is a `throw`, which has the same grammar.
 const OUTSIDE = "Return statement is not allowed here", RETURNS_MAX = 200;
@@ -84,7 +98,7 @@ function typeCompiler(found) {
   return (text) => {
     try {
       const made = done(withReturns(text, (code) => compileTypes(code, found.amaro())));
-      made.lower = () => done(withReturns(made.source, (code) => found.swc()(code, LOWER)));
+      made.lower = () => done(withReturns(made.source, (code) => lower(found.swc(), code)));
       return made;
     } catch (error) {
       if (typeof error?.startLine !== "number") throw error;

@@ -23,18 +23,19 @@
 #define PAGE_BYTES 4096u
 #define LARGE_BYTES (2ul << 20)
 #define LARGE_PAGES (LARGE_BYTES / PAGE_BYTES)
-#define LOOK_US 100        /* how long an answer is looked for before this process sleeps until it comes */
-#define LOOK_SKIP_MAX 64   /* calls without, when that was in vain again and again: no processor is free */
+#define SPIN_US 100 /* how long to spin for a response before sleeping */
+#define SPIN_SKIP_MAX                                                                                        \
+    64 /* maximum of calls without spinning, after it was repeatedly in vain: no processor is free */
 #define ADVICE_COLLAPSE 25 /* MADV_COLLAPSE, newer than the headers; older kernels return EINVAL */
 
-/* Neighbouring mappings of one kind. */
+/* Adjacent mappings of one kind. */
 struct stretch {
     enum { STRETCH_OTHER, STRETCH_HEAP, STRETCH_TEXT } kind;
     unsigned long start, end;
     unsigned long offset; /* in the file */
     const char *file;
     size_t file_len;
-    bool code; /* TEXT: of a program or a library, which are all there; other files may have been cut */
+    bool code; /* TEXT: of a program or a library, which are complete; other files may have been truncated */
 };
 
 static size_t pages_present(int pagemap, unsigned long at) {
@@ -47,9 +48,8 @@ static size_t pages_present(int pagemap, unsigned long at) {
     return present;
 }
 
-/* Pages of a file are not inherited but looked up by every child. A copy is, in one piece. Nothing of it can
- * be written to; that constants beside the code become executable gives a guest nothing that it could not
- * map. */
+/* Each child faults in pages of a file again; it inherits a private copy. The copy is read-only. Constants
+ * beside the code become executable, which gives a guest nothing that it could not map itself. */
 static void fold_text(unsigned long at) {
     char *room = mmap(NULL, 2 * LARGE_BYTES, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -63,14 +63,14 @@ static void fold_text(unsigned long at) {
     munmap(room, 2 * LARGE_BYTES);
 }
 
-/* A library comes in several mappings, as not all of it is code, and each is copied into every child. What is
- * nothing but its file becomes one; see fold_text() for what that makes executable. */
+/* A library has several mappings, because not all of it is code, and each is copied into every child.
+ * Mappings of unchanged file content are joined into one; see fold_text() for what becomes executable. */
 static void join(const struct stretch *s) {
     if (s->kind == STRETCH_TEXT && s->code)
         mprotect((void *)s->start, s->end - s->start, PROT_READ | PROT_EXEC);
 }
 
-/* What is not half in use stays as it is. */
+/* Stretches that are less than half in use are left alone. */
 static void fold(int pagemap, const struct stretch *s) {
     join(s);
     unsigned long at = (s->start + LARGE_BYTES - 1) & ~(LARGE_BYTES - 1);
@@ -107,7 +107,7 @@ static void fold_all(int pagemap, char *maps) {
     for (char *line = maps; line && *line; line = strchr(line, '\n'), line += line ? 1 : 0) {
         const struct stretch s = read_line(line);
         madvise((void *)s.start, s.end - s.start,
-                MADV_DOFORK); /* fails for what cannot be copied, which then stays as it is */
+                MADV_DOFORK); /* fails for memory that cannot be copied, which stays as it is */
         if (s.kind == STRETCH_TEXT && all.kind == s.kind && all.end == s.start &&
             s.offset - all.offset == s.start - all.start && all.file_len == s.file_len &&
             memcmp(all.file, s.file, s.file_len) == 0) {
@@ -138,14 +138,14 @@ void zygote_fold_memory(void) {
         close(pagemap);
 }
 
-/* What was read of the bridge and not yet asked for. */
+/* Bytes read from the bridge that were not consumed yet. */
 static struct {
     char bytes[HELD_BYTES];
     size_t at, end;
-    bool looks;        /* there is another processor, on which an answer can be made meanwhile */
-    uint32_t sleeps;   /* calls for which it does not */
-    uint32_t in_vain;  /* how many those were the last time */
-    uint64_t asked_us; /* a call was sent */
+    bool spins;        /* another processor is available that can produce the response meanwhile */
+    uint32_t sleeps;   /* calls without spinning that remain */
+    uint32_t in_vain;  /* length of the previous pause of spinning */
+    uint64_t asked_us; /* when a call was sent */
 } held;
 
 bool zygote_next(struct frame_order *ret_order, int ret_stdio[3]) {
@@ -161,22 +161,34 @@ bool zygote_next(struct frame_order *ret_order, int ret_stdio[3]) {
     }
 }
 
-/* The C library remembers its thread's id in a place the kernel knows; a raw clone has to refresh it. */
+/* The C library caches its thread's id at an address that the kernel knows; a raw clone must refresh it. */
 static int *tid_address(void) {
     int *at = NULL;
     return prctl(PR_GET_TID_ADDRESS, &at, 0, 0, 0) == 0 ? at : NULL;
 }
 
-/* CLONE_PARENT: the helper becomes the parent, so it can wait for the sandbox; this process never has to. */
+/* CLONE_PARENT: the helper becomes the parent and waits for the sandbox; this process never has to. */
 static long clone_into(uint64_t flags, int *ret_pidfd) {
     int *tid = tid_address();
     struct clone_args args = {.flags = flags | CLONE_PARENT | CLONE_PIDFD | (tid ? CLONE_CHILD_SETTID : 0),
                               .pidfd = (uint64_t)(uintptr_t)ret_pidfd,
                               .child_tid = (uint64_t)(uintptr_t)tid};
     long pid = syscall(SYS_clone3, &args, sizeof(args));
-    if (pid < 0 && errno == ENOSYS) /* container filters hide clone3 */
+    if (pid < 0 && errno == ENOSYS) /* some container filters hide clone3 */
         pid = syscall(SYS_clone, (unsigned long)args.flags, NULL, ret_pidfd, tid, NULL);
     return pid;
+}
+
+/* With its own uid the child waits until the helper has written its id maps. The helper may have ended. */
+static void wait_for_ids(const int go[2]) {
+    char byte;
+    ssize_t got;
+    close(go[1]);
+    while ((got = read(go[0], &byte, 1)) < 0 && errno == EINTR)
+        ;
+    if (got != 1)
+        _exit(CONFINE_FAILED);
+    close(go[0]);
 }
 
 long zygote_clone(const struct confine_setup *setup, const struct frame_order *order, const int stdio[3]) {
@@ -185,25 +197,31 @@ long zygote_clone(const struct confine_setup *setup, const struct frame_order *o
         flags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS;
     if (confine_has_network(setup, order))
         flags |= CLONE_NEWNET;
-    int fds[2] = {-1, -1};
+    int fds[2] = {-1, -1}, go[2] = {-1, -1};
     cpu_set_t cpus;
-    held.looks = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) > 1;
-    long pid = clone_into(flags, &fds[0]);
+    held.spins = sched_getaffinity(0, sizeof(cpus), &cpus) == 0 && CPU_COUNT(&cpus) > 1;
+    const bool waits = setup->tier == 1 && order->uid;
+    long pid = waits && pipe2(go, O_CLOEXEC) != 0 ? -1 : clone_into(flags, &fds[0]);
+    if (pid == 0 && waits)
+        wait_for_ids(go);
     if (pid == 0)
         return 0;
     struct confine_note note = {.kind = CONFINE_NOTE_CLONED,
                                 .token = order->token,
                                 .pid = (int32_t)pid,
                                 .error = pid < 0 ? errno : 0};
+    fds[1] = go[1];
     packet_send(CONFINE_FD_REPORT, &note, sizeof(note), fds, 2, 0);
-    if (fds[0] >= 0)
-        close(fds[0]);
+    const int mine[] = {fds[0], go[0], go[1]};
+    for (size_t i = 0; i < sizeof(mine) / sizeof(mine[0]); i++)
+        if (mine[i] >= 0)
+            close(mine[i]);
     for (int i = 0; i < 3; i++)
         close(stdio[i]);
     return pid;
 }
 
-void zygote_tell(enum confine_note_kind kind, const char *text) {
+void zygote_notify(enum confine_note_kind kind, const char *text) {
     struct confine_note note = {.kind = kind};
     snprintf(note.text, sizeof(note.text), "%s", text);
     packet_send(CONFINE_FD_REPORT, &note, sizeof(note), NULL, 0, 0);
@@ -227,26 +245,26 @@ void zygote_send(enum frame_kind kind, uint32_t id, const void *body, size_t len
     }
 }
 
-/* Most answers are there before a processor has fallen asleep and been woken, which can take longer than the
- * call itself. */
-static bool look_for_answer(uint64_t asked_us) {
+/* Most responses arrive before a processor could sleep and wake up, which can take longer than the call
+ * itself. */
+static bool spin_for_response(uint64_t asked_us) {
     struct pollfd bridge = {.fd = CONFINE_FD_BRIDGE, .events = POLLIN};
     while (poll(&bridge, 1, 0) == 0)
-        if (clock_mono_us() - asked_us >= LOOK_US)
+        if (clock_mono_us() - asked_us >= SPIN_US)
             return false;
     return true;
 }
 
-/* When it looked in vain it lets one call pass, then three, and so on. */
+/* After spinning in vain it skips one call, then three, and so on. */
 static ssize_t read_bridge(void *ret_bytes, size_t len) {
-    const uint64_t asked_us = held.looks ? held.asked_us : 0;
+    const uint64_t asked_us = held.spins ? held.asked_us : 0;
     held.asked_us = 0;
     if (asked_us && held.sleeps) {
         held.sleeps--;
     } else if (asked_us) {
-        if (look_for_answer(asked_us))
+        if (spin_for_response(asked_us))
             held.in_vain = 0;
-        else if (held.in_vain < LOOK_SKIP_MAX)
+        else if (held.in_vain < SPIN_SKIP_MAX)
             held.in_vain = 2 * held.in_vain + 1;
         held.sleeps = held.in_vain;
     }

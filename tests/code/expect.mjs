@@ -29,7 +29,8 @@ function run(language, code, dir) {
   const script = language === 'python' || language === 'bash';
   const file = join(dir, script ? `main.${extension[language]}` : `main.${ts ? `${ext}ts` : `${ext}js`}`);
   writeFileSync(file, code);
-  if (ts) spawnSync(process.execPath, [tsc, '--target', 'es2022', '--module', 'nodenext', '--lib', 'es2023,dom,esnext', '--types', '--noCheck', file], { cwd: dir });
+  const legacy = ts && /\bPropertyDescriptor\b/.test(code) ? ['--experimentalDecorators', '--useDefineForClassFields', 'false'] : [];
+  if (ts) spawnSync(process.execPath, [tsc, '--target', 'es2022', '--module', 'nodenext', '--lib', 'es2023,dom,esnext', '--types', '--noCheck', ...legacy, file], { cwd: dir });
   const command = script ? [language === 'python' ? python : 'bash', file] : [node, file.replace(/ts$/, 'js')];
   const made = spawnSync(command[0], command.slice(1), { cwd: dir, encoding: 'utf8', input: '', env: { PATH: process.env.PATH, TZ: 'UTC', LANG: 'C.UTF-8', HOME: dir } });
   if (made.status !== 0) console.error(`${language}: ${code.slice(0, 80)}: ${made.stderr}`);

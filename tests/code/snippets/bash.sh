@@ -142,3 +142,94 @@ declare -n ref=s; ref='changed'; echo "$s"; printf -v padded '%-8s|%5.2f|%x' ab 
 for f in report.tar.gz notes.txt none; do case $f in *.tar.gz) echo tarball ;; *.*) echo "${f##*.}" ;; *) echo plain ;; esac; done
 echo {a..e} {01..03} {x,y}{1,2}; echo $((2 ** 10 % 7)) $((16#ff)) $((5 > 3 ? 1 : 0)); [[ 'v1.22' =~ ^v([0-9]+)\.([0-9]+)$ ]] && echo "${BASH_REMATCH[@]:1}"
 set -- one 'two words' three; echo "$# ${*: -1} ${@:2:1}"; shift; echo "$1"; unset nothing; echo "${nothing:-default} ${nothing+set}"
+#### process substitution free compare, sorting, uniq counts, tee, nl
+printf '%s\n' pear apple pear fig apple pear > f.txt
+sort f.txt | uniq -c | sort -k1,1nr -k2 | awk '{print $2 "=" $1}' | tee top.txt
+nl -ba top.txt | sed 's/^ *//' ; tac top.txt | head -1; paste -sd, top.txt; wc -l < top.txt
+comm -12 <(sort -u f.txt) <(printf 'apple\nkiwi\n')
+#### redirection to stderr and /dev/null, exec, file descriptors, noclobber
+exec 3> log.txt; echo one >&3; echo two >&3; exec 3>&-
+cat log.txt; ls nope 2>/dev/null || echo "status $?"; { echo out; echo err >&2; } 2>&1 | sort
+set -o noclobber; echo x > log.txt 2>/dev/null || echo kept; echo y >| log.txt; cat log.txt
+echo to-stderr > /dev/stderr; cat /dev/null | wc -c; read -r a b < <(echo 1 2); echo "$a-$b"
+#### xargs in parallel, seq, printf formats, bc-free arithmetic, rev, fold, tr
+seq 1 5 | xargs -n1 -P2 -I{} sh -c 'echo $(( {} * {} ))' | sort -n | paste -sd+ ; printf '%05.2f|%-5s|%x|%q\n' 3.14159 ab 255 "a b"
+echo hello | rev | tr a-z A-Z; echo abcdefghij | fold -w3; echo $(( 2**10 % 7 )) $(( 0x1f )) $(( 010 )); for i in {a..c}{1..2}; do printf '%s ' $i; done; echo
+#### script with functions, local variables, getopts, usage and exit status
+cat > s.sh <<'X'
+#!/usr/bin/env bash
+set -euo pipefail
+usage() { echo "usage: $0 [-n N] NAME" >&2; exit 2; }
+n=1; while getopts ":n:h" o; do case $o in n) n=$OPTARG;; *) usage;; esac; done; shift $((OPTIND-1))
+[[ $# -ge 1 ]] || usage
+for ((i=0;i<n;i++)); do printf 'hi %s\n' "$1"; done
+X
+bash s.sh -n 2 bob; bash s.sh 2>/dev/null; echo "status $?"; chmod +x s.sh; test -x s.sh && echo executable
+#### find with actions, stat, du, touch -d, basename, dirname, realpath
+mkdir -p p/q; touch -d 2024-01-01 p/old.txt; echo data > p/q/new.log; find p -type f -name '*.log' -printf '%f %s\n'; find p -type f -not -newermt 2024-06-01 | sort
+stat -c '%n %s %a' p/q/new.log; basename /a/b/c.tar.gz .gz; dirname /a/b/c; realpath --relative-to=. p/q; find p -name '*.txt' -exec sh -c 'echo "got $1"' _ {} \; ; ls -1 p | wc -l; date -u -d @0 +%F; date -u -d '2024-02-28 +2 days' +%a
+#### text tools: awk reports with arrays and printf, sed ranges, cut, column-free join
+printf 'id,dept,pay\n1,eng,100\n2,ops,50\n3,eng,150\n' > e.csv
+awk -F, 'NR>1{s[$2]+=$3;n[$2]++} END{for(d in s) printf "%s %d %.1f\n", d, s[d], s[d]/n[d]}' e.csv | sort; sed -n '2,3p;$!d' e.csv | head -2; sed -E 's/^([0-9]+),([a-z]+)/\2-\1/' e.csv | tail -1
+cut -d, -f2 e.csv | tail -n +2 | sort -u | tr '\n' ' '; echo; grep -c eng e.csv; grep -nE '^[12]' e.csv; awk 'BEGIN{while(i++<3) printf i (i<3?",":"\n")}'; join -t, -1 1 -2 1 <(tail -n +2 e.csv) <(printf '1,a\n3,c\n')
+#### trap on exit and errors, subshell status, wait for jobs, timeout
+trap 'echo cleanup' EXIT; f() { return 3; }; f || echo "f: $?"; ( exit 4 ); echo $?; (sleep 0.05; echo bg) & pid=$!; wait $pid; echo "waited $?"; timeout 0.1 sleep 5; echo "timeout $?"; true | false | true; echo "${PIPESTATUS[@]}"; ! false && echo negated
+#### git log, stash, tags and a rebase in a new repository
+git init -q -b main r && cd r && git config user.email a@b.c && git config user.name A
+echo 1 > f && git add f && git commit -qm one && git tag v1 && git checkout -qb topic && echo t > t && git add t && git commit -qm topic && git checkout -q main && echo 2 > f && git commit -qam two && git rebase -q main topic && git log --format=%s; git diff --stat v1 HEAD | tail -1; echo dirty >> f; git stash -q; git status --porcelain | wc -l; git stash pop -q; git status --porcelain; git show v1:f; git shortlog -sn HEAD | cat
+#### jq: paths, reduce, recursion, dates and formatted strings
+echo '{"a":[{"n":"x","v":1},{"n":"y","v":null}],"b":{"c":{"d":[3,4]}}}' > j.json
+jq -c '[paths(type=="number")]' j.json; jq -r '.a[] | "\(.n)=\(.v // "none")"' j.json; jq '[.. | numbers] | add' j.json; jq -c 'reduce .a[] as $x ({}; .[$x.n]=$x.v)' j.json; jq -r '.a | (.[0]|keys_unsorted) as $k | $k, map([.[$k[]]])[] | @csv' j.json; jq -n '0 | todate' ; jq -c 'to_entries | map(.key)' j.json; jq -e '.zzz' j.json; echo $?
+#### an executable script of one's own, started by its path, by env, xargs and find
+cat > hello <<'X'
+#!/bin/sh
+echo "hello ${1:-nobody} from $(basename "$0")"
+X
+printf '#!/usr/bin/env python3\nimport sys\nprint("py", len(sys.argv), sys.argv[1:])\n' > tool.py
+chmod +x hello tool.py
+./hello ann; ./tool.py a "b c"; env ./hello env; echo x | xargs ./hello; find . -name hello -exec {} found \;; timeout 5 ./hello late
+[ -x hello ] && [ ! -x missing ] && echo tested; printf 'echo no shebang $1\n' > plain; chmod 755 plain; ./plain yes
+chmod -x hello; ./hello 2>/dev/null; echo "status $?"; PATH=$PWD:$PATH; chmod +x hello; hello path; command -v hello | sed "s|$PWD|.|"
+#### process substitution: diff, while read, paste, tee and source
+diff <(printf '1\n2\n') <(printf '1\n3\n'); echo "status $?"
+while IFS=, read -r k v; do echo "$v:$k"; done < <(printf 'a,1\nb,2\n')
+paste -d= <(seq 3) <(seq 4 6); cat <(echo one) - <(echo three) <<< two; mapfile -t lines < <(ls /usr/bin | head -2 | wc -l); echo "${#lines[@]}"
+source <(echo 'greet() { echo "hi $1"; }'); greet bob; python3 - <(echo data) <<'X'
+import sys
+print(open(sys.argv[1]).read().strip())
+X
+{ seq 3 | tee >(wc -l >&3) > /dev/null; } 3>&1 | cat; awk 'NR==FNR{a[$1]=$2;next} {print $1, a[$1]}' <(printf 'x 1\ny 2\n') <(printf 'y\nx\n')
+#### standard streams by name: /dev/stdin, /dev/stdout and /dev/stderr
+echo piped | cat /dev/stdin; { printf 'to out\n' > /dev/stdout; } | cat; { echo hi | tee /dev/stderr | wc -c; } 2>&1 | sort; awk 'BEGIN { print "err" > "/dev/stderr"; print "out" }' 2>/dev/null | cat
+printf '2\n1\n' | sort -o /dev/stdout /dev/stdin | cat; jq -n '{a: 1}' | jq -c --slurpfile x /dev/stdin -n '$x[0]'; python3 -c 'open("/dev/stdout", "w").write("py\n")' | cat; test -e /dev/stdin && echo exists
+#### sqlite3 in a script: a file, CSV in and out, a report
+printf 'id,name,pay\n1,ann,10.5\n2,bob,7\n' > staff.csv
+sqlite3 staff.db <<'X'
+.mode csv
+.import staff.csv staff
+CREATE INDEX i ON staff(name);
+X
+sqlite3 -header -column staff.db 'SELECT name, pay * 2 AS twice FROM staff ORDER BY id'; sqlite3 -json staff.db 'SELECT count(*) AS n FROM staff'; sqlite3 staff.db .dump | grep -c INSERT
+sqlite3 staff.db 'PRAGMA journal_mode=WAL; BEGIN; UPDATE staff SET pay = 1; COMMIT; SELECT sum(pay) FROM staff'; python3 -c 'import sqlite3; print(sqlite3.connect("staff.db").execute("select name from staff").fetchall())'
+#### node, python and perl one-liners in a pipe
+node -e 'console.log(JSON.stringify({a: [1, 2, 3].map((x) => x * 2)}))' | python3 -c 'import json, sys; print(sum(json.load(sys.stdin)["a"]))'
+perl -ne 'print scalar reverse' <<< abc | tr -d '\n'; echo; perl -e 'my %h = (b => 2, a => 1); print join(",", map { "$_=$h{$_}" } sort keys %h), "\n"'
+python3 - <<'X'
+from pathlib import Path
+Path("made.txt").write_text("by python\n")
+X
+cat made.txt; node - <<'X'
+require('fs').appendFileSync('made.txt', 'by node\n'); console.log(require('fs').readFileSync('made.txt', 'utf8').split('\n').length);
+X
+#### make-like steps: checks, arrays of files, sha256, here strings, printf -v, coproc-free queues
+files=(a.txt b.txt); for f in "${files[@]}"; do printf '%s\n' "${f%.txt}" > "$f"; done; sha256sum "${files[@]}" | cut -c1-8; printf -v joined '%s,' "${files[@]}"; echo "${joined%,}"; declare -A seen; for w in x y x; do ((seen[$w]++)); done; for k in "${!seen[@]}"; do echo "$k ${seen[$k]}"; done | sort; mkfifo pipe 2>/dev/null && { (echo through > pipe &) ; cat pipe; } || echo through; [[ "v1.2.3" =~ ^v([0-9]+)\.([0-9]+) ]] && echo "${BASH_REMATCH[1]}.${BASH_REMATCH[2]}"; x=abcdef; echo "${x:1:3} ${x^^} ${x/cd/-} ${#x}"; base64 <<< hi; date -u -d '2024-03-01 -1 day' +%j; cmp -s a.txt b.txt || echo differ; split -l1 -d <(printf '1\n2\n') part-; ls part-*; xxd -p <<< AB 2>/dev/null || printf '41420a\n'; id -un | grep -c .
+#### timeout, nice, install, dd and head of /dev/zero, sync
+timeout 0.1 sleep 5; echo "timed out: $?"
+timeout 5 echo in time; timeout -s KILL 0.1 sleep 5 2>/dev/null; echo "killed: $?"
+nice -n 5 echo nice
+dd if=/dev/zero of=zeros bs=1k count=3 2>/dev/null; stat -c %s zeros
+head -c 4 /dev/zero | od -An -tx1; tr '\0' x < /dev/zero | head -c 5; echo
+python3 -c 'print(open("/dev/zero", "rb").read(3), len(open("/dev/urandom", "rb").read(4)))'
+install -m 755 zeros tool; stat -c %a tool; cp --preserve=all tool copy; stat -c %a copy; mv copy moved && ls moved
+sync; sync zeros; echo "synced: $?"
+grep -c '^ID=' /etc/os-release

@@ -510,3 +510,332 @@ class Queue extends EventEmitter {
 }
 const q = new Queue(1).on('done', (n, v) => console.log(n, v)).on('failed', (n, e) => console.log(n, e.name)).once('idle', () => console.log('idle', q.listenerCount('idle')));
 q.add('low', () => 1).add('late', () => new Promise((_, no) => { const s = AbortSignal.timeout(5); s.onabort = () => no(s.reason); setTimeout(() => {}, 20); }), 1).add('high', async () => 'first', 9);
+//// a promise chain with finally, thenables and rejections
+const log = [];
+const thenable = { then(ok) { log.push('then called'); ok(5); } };
+Promise.resolve(thenable).then((v) => { log.push(v); throw new TypeError('bad'); })
+  .catch((e) => log.push(e.name)).finally(() => log.push('finally'))
+  .then((v) => console.log(log, v));
+Promise.any([Promise.reject(1), new Promise((r) => setTimeout(r, 5, 'late'))]).then(console.log);
+Promise.any([Promise.reject(new Error('a'))]).catch((e) => console.log(e.constructor.name, e.errors.length, e.message));
+Promise.allSettled([1, Promise.reject('x')]).then((r) => console.log(JSON.stringify(r)));
+//// timers in order: immediate, nextTick, microtask, timeouts and an interval
+const out = [];
+setTimeout(() => out.push('t10'), 10);
+setTimeout(() => out.push('t0'), 0);
+process.nextTick(() => out.push('tick'));
+queueMicrotask(() => out.push('micro'));
+Promise.resolve().then(() => { out.push('p'); process.nextTick(() => out.push('tick in p')); });
+let n = 0;
+const iv = setInterval(() => { out.push(`i${++n}`); if (n === 3) { clearInterval(iv); console.log(out.join(' ')); } }, 15);
+out.push('sync');
+//// timers/promises, scheduler and an async interval
+const { setTimeout: sleep, setInterval: every, setImmediate: soon } = require('node:timers/promises');
+(async () => {
+  console.log(await sleep(5, 'value'), await soon('now'));
+  let i = 0;
+  for await (const v of every(2, 'x')) { if (++i === 3) break; }
+  console.log(i);
+  const ac = new AbortController();
+  setTimeout(() => ac.abort(), 5);
+  try { await sleep(10000, null, { signal: ac.signal }); } catch (e) { console.log(e.name, e.code); }
+})();
+//// event emitter: once, async iterator, error, prepend and max listeners
+const { EventEmitter, once, on } = require('events');
+const e = new EventEmitter();
+e.on('x', (v) => console.log('second', v)); e.prependListener('x', () => console.log('first')); e.once('x', () => console.log('once'));
+e.emit('x', 1); e.emit('x', 2); console.log(e.listenerCount('x'), e.eventNames());
+(async () => {
+  setTimeout(() => e.emit('ready', 'a', 'b'), 2);
+  console.log(await once(e, 'ready'));
+  setTimeout(() => { e.emit('data', 1); e.emit('data', 2); e.emit('end'); }, 2);
+  const ac = new AbortController(); e.once('end', () => ac.abort());
+  try { for await (const [v] of on(e, 'data', { signal: ac.signal })) console.log('data', v); } catch (err) { console.log(err.name); }
+  try { e.emit('error', new Error('boom')); } catch (err) { console.log(err.message); }
+})();
+//// streams: Readable.from, pipeline with generators, Writable with backpressure
+const { Readable, Writable, Transform, PassThrough, pipeline, finished } = require('stream');
+const { promisify } = require('util');
+(async () => {
+  const chunks = [];
+  await promisify(pipeline)(Readable.from(['a', 'b', 'c']), async function* (src) { for await (const c of src) yield String(c).toUpperCase(); },
+    new Writable({ objectMode: true, highWaterMark: 1, write(c, _, cb) { setTimeout(() => { chunks.push(String(c)); cb(); }, 1); } }));
+  console.log(chunks);
+  const t = new Transform({ transform(c, _, cb) { cb(null, c.toString().split('').reverse().join('')); }, flush(cb) { this.push('!'); cb(); } });
+  t.end('abc'); let s = ''; for await (const c of t) s += c; console.log(s);
+  const p = new PassThrough(); finished(p, (err) => console.log('finished', err?.message)); p.destroy(new Error('gone'));
+  p.on('error', () => {});
+  console.log(await Readable.from([1, 2, 3, 4]).filter((x) => x % 2).map((x) => x * 10).toArray());
+})();
+//// fs streams: copy with progress, ranges, append and readline
+const fs = require('fs'), readline = require('readline'), { pipeline } = require('stream/promises'), zlib = require('zlib');
+(async () => {
+  fs.writeFileSync('in.txt', Array.from({ length: 1000 }, (_, i) => `line ${i}`).join('\n') + '\n');
+  let bytes = 0;
+  await pipeline(fs.createReadStream('in.txt', { highWaterMark: 512 }).on('data', (c) => { bytes += c.length; }), zlib.createGzip(), fs.createWriteStream('in.txt.gz'));
+  console.log(bytes, fs.statSync('in.txt').size, zlib.gunzipSync(fs.readFileSync('in.txt.gz')).length);
+  let n = 0; for await (const line of readline.createInterface({ input: fs.createReadStream('in.txt'), crlfDelay: Infinity })) if (line.endsWith('7')) n++;
+  console.log(n);
+  let part = ''; for await (const c of fs.createReadStream('in.txt', { start: 0, end: 5, encoding: 'utf8' })) part += c; console.log(part);
+  fs.appendFileSync('in.txt', 'last'); console.log(fs.readFileSync('in.txt', 'utf8').slice(-4));
+})();
+//// fs promises: mkdir, readdir with types, stat, rename, copy, rm, open
+const fs = require('fs/promises'), path = require('path');
+(async () => {
+  await fs.mkdir('d/e/f', { recursive: true });
+  await fs.writeFile('d/a.json', JSON.stringify({ x: 1 })); await fs.writeFile('d/e/b.txt', 'b');
+  console.log((await fs.readdir('d', { withFileTypes: true })).map((x) => [x.name, x.isDirectory()]));
+  console.log((await fs.readdir('d', { recursive: true })).sort());
+  const h = await fs.open('d/a.json', 'r+'); const { bytesRead } = await h.read(Buffer.alloc(3), 0, 3, 0); await h.truncate(2); await h.close();
+  console.log(bytesRead, (await fs.stat('d/a.json')).size, (await fs.readFile('d/a.json')).toString());
+  await fs.copyFile('d/e/b.txt', 'd/c.txt'); await fs.rename('d/c.txt', 'd/e/f/c.txt'); await fs.cp('d', 'g', { recursive: true });
+  console.log((await fs.readdir('g', { recursive: true })).length);
+  await fs.rm('d', { recursive: true }); try { await fs.access('d'); } catch (e) { console.log(e.code, e.syscall); }
+  const dir = await fs.mkdtemp('tmp-'); console.log(path.basename(dir).length, await fs.realpath('g').then(path.basename));
+  await fs.chmod('g/a.json', 0o600); await fs.utimes('g/a.json', 1, 2); console.log((await fs.stat('g/a.json')).mtimeMs);
+  await fs.symlink('a.json', 'g/l'); console.log(await fs.readlink('g/l'), (await fs.lstat('g/l')).isSymbolicLink());
+})();
+//// Buffer: every encoding, compare, fill, swap, slices that share memory
+const b = Buffer.from('héllo wörld', 'utf8');
+console.log(b.length, b.toString('hex'), b.toString('base64'), b.toString('base64url'), b.toString('latin1').length);
+const s = b.subarray(0, 2); s[0] = 72; console.log(b.toString(), Buffer.compare(Buffer.from('a'), Buffer.from('b')), b.indexOf('w'), b.includes('rld'));
+const w = Buffer.alloc(16); w.writeUInt32BE(0xdeadbeef, 0); w.writeDoubleLE(Math.PI, 4); w.writeInt16LE(-2, 12); console.log(w, w.readUInt32BE(0).toString(16), w.readDoubleLE(4), w.readInt16LE(12));
+console.log(Buffer.concat([Buffer.from([1, 2]), Buffer.from('3')]).toJSON(), Buffer.byteLength('€'), Buffer.alloc(5, 'ab').toString(), Buffer.isBuffer(w), Buffer.from('ff', 'hex').readInt8());
+console.log(Buffer.from(new Uint16Array([1, 256]).buffer), Buffer.from([1, 2, 3, 4]).swap16(), atob('aGk='), btoa('hi'), w.equals(Buffer.from(w)));
+try { Buffer.alloc(2).readUInt32LE(0); } catch (e) { console.log(e.code, e.name); }
+//// crypto: ciphers, kdf, hmac, random, hash streams, timing safe compare
+const c = require('crypto');
+const key = c.scryptSync('pw', 'salt', 32), iv = Buffer.alloc(12, 1);
+const enc = c.createCipheriv('aes-256-gcm', key, iv); enc.setAAD(Buffer.from('aad'));
+const ct = Buffer.concat([enc.update('secret text', 'utf8'), enc.final()]), tag = enc.getAuthTag();
+const dec = c.createDecipheriv('aes-256-gcm', key, iv); dec.setAAD(Buffer.from('aad')); dec.setAuthTag(tag);
+console.log(ct.toString('hex'), dec.update(ct, null, 'utf8') + dec.final('utf8'));
+console.log(c.createHmac('sha512', 'k').update('a').update('b').digest('base64').slice(0, 20), c.pbkdf2Sync('p', 's', 1000, 16, 'sha256').toString('hex'));
+console.log(c.randomUUID().length, c.randomBytes(8).length, c.randomInt(5, 6), c.timingSafeEqual(Buffer.from('a'), Buffer.from('a')), c.getHashes().includes('sha256'));
+const h = c.createHash('sha1'); h.write('x'); h.end(); console.log(h.read().toString('hex'));
+c.pbkdf2('p', 's', 10, 8, 'sha1', (err, k) => console.log(err, k.toString('hex')));
+c.randomBytes(4, (err, buf) => console.log(buf.length));
+c.scrypt('pw', 's', 8, (err, k) => console.log(k.toString('hex')));
+//// webcrypto: import key, sign, verify, encrypt, derive bits
+const { subtle } = globalThis.crypto;
+(async () => {
+  const raw = new TextEncoder().encode('0123456789abcdef');
+  const key = await subtle.importKey('raw', raw, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify']);
+  const sig = await subtle.sign('HMAC', key, new TextEncoder().encode('msg'));
+  console.log(Buffer.from(sig).toString('hex').slice(0, 16), await subtle.verify('HMAC', key, sig, new TextEncoder().encode('msg')));
+  const aes = await subtle.importKey('raw', raw, 'AES-CBC', true, ['encrypt', 'decrypt']);
+  const ct = await subtle.encrypt({ name: 'AES-CBC', iv: new Uint8Array(16) }, aes, new TextEncoder().encode('hello'));
+  console.log(Buffer.from(ct).toString('hex'), new TextDecoder().decode(await subtle.decrypt({ name: 'AES-CBC', iv: new Uint8Array(16) }, aes, ct)));
+  const pair = await subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify']);
+  const s = await subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, pair.privateKey, raw);
+  console.log(s.byteLength, await subtle.verify({ name: 'ECDSA', hash: 'SHA-256' }, pair.publicKey, s, raw), crypto.getRandomValues(new Uint8Array(3)).length);
+})();
+//// URL, URLSearchParams, URLPattern-free routing and legacy url.parse
+const url = require('url');
+const u = new URL('../x?y=1&y=2#z', 'https://ex.com:8080/a/b/c');
+u.searchParams.append('q', 'a b&c'); u.searchParams.sort(); u.hash = ''; u.port = '443';
+console.log(u.href, [...u.searchParams], u.searchParams.getAll('y'), u.origin);
+console.log(url.parse('http://h.com/p?q=1', true).query.q, url.fileURLToPath('file:///a%20b'), url.pathToFileURL('/x y').href, URL.canParse('nope'));
+try { new URL('nope'); } catch (e) { console.log(e.code, e.name, e.input); }
+console.log(new URLSearchParams({ a: '1', b: 'ü' }).toString(), new URL('http://münchen.de/ä').href, encodeURIComponent("a/b?c='"), decodeURI('%E4%BD%A0'));
+console.log(new URL('data:text/plain,hi').protocol, u);
+//// worker threads: messages, shared memory, errors, data
+const { Worker, isMainThread } = require('worker_threads');
+const shared = new Int32Array(new SharedArrayBuffer(4));
+const w = new Worker(`const { parentPort, workerData } = require('worker_threads'); const a = new Int32Array(workerData.buf); Atomics.add(a, 0, 5);
+  parentPort.on('message', (m) => { if (m === 'end') process.exit(0); parentPort.postMessage(m.map((x) => x * 2)); });`, { eval: true, workerData: { buf: shared.buffer } });
+w.on('message', (m) => { console.log(m, Atomics.load(shared, 0)); w.postMessage('end'); });
+w.on('exit', (code) => console.log('exit', code, isMainThread));
+w.on('error', (e) => console.log('error', e.message));
+w.postMessage([1, 2, 3]);
+//// util: inspect options, format, promisify, types, deprecate, parseArgs, styleText-free
+const util = require('util');
+console.log(util.inspect({ a: { b: { c: { d: 1 } } }, f() {}, s: Symbol('x'), m: new Map([[{ k: 1 }, new Set([1])]]) }, { depth: 1, compact: true }));
+console.log(util.format('%s %d %i %f %j %o %O %%', 'a', 1.5, 2.7, '3.1', { x: 1 }, [1], { y: 2 }), util.isDeepStrictEqual({ a: [1] }, { a: [1] }));
+console.log(util.parseArgs({ args: ['-f', '--bar', 'b', 'pos'], options: { f: { type: 'boolean', short: 'f' }, bar: { type: 'string' } }, allowPositionals: true }).values);
+console.log(util.types.isPromise(Promise.resolve()), util.inspect(new Proxy({ a: 1 }, {}), { showProxy: true }), util.inspect('it\'s'), util.stripVTControlCharacters('\u001b[31mx\u001b[0m'));
+util.promisify((x, cb) => setTimeout(cb, 1, null, x + 1))(1).then(console.log);
+class Temp { constructor() { this.c = 20; } [util.inspect.custom]() { return `<${this.c}°>`; } } console.log(new Temp(), [new Temp()], `${util.inspect(new Error('e')).split('\n')[0]}`);
+//// console: table, group, count, dir, assert, time labels, error objects
+console.table([{ a: 1, b: 'x' }, { a: 2, c: true }]); console.table([[1, 2], [3, 4]]); console.table(new Map([['k', 'v']]));
+console.group('G'); console.log('in\nside'); console.groupEnd(); console.count(); console.count('x'); console.count(); console.countReset(); console.count();
+console.dir({ a: { b: { c: {} } } }, { depth: 0 }); console.log('%c styled', 'color: red'); console.log(-0, [undefined, null, , 3], { u: undefined }, [1.0, 'a'], 10n, Symbol.iterator);
+console.log(new Date(0), /re/gi, function foo() {}, class Bar {}, () => {}, async () => {}, [new Date(NaN)], new Set('ab'), new WeakMap());
+console.log([['a', 1], ['b', 2]], 'x'.repeat(5), Array(3), [...Array(101).keys()].length, { 'a-b': 1, 2: 3 }, [{ a: 1, b: { c: [] } }], new Uint8Array(3));
+console.info('info'); console.debug('debug'); console.log(); console.log(Array.from({ length: 30 }, (_, i) => i), 'abc'.match(/b/));
+//// async iterators over events, pagination with cursors and concurrency pool
+async function* pages(total, size) { for (let at = 0; at < total; at += size) { await new Promise((r) => setTimeout(r, 1)); yield Array.from({ length: Math.min(size, total - at) }, (_, i) => at + i); } }
+async function pool(items, limit, fn) { const out = []; const it = items.entries(); await Promise.all(Array.from({ length: limit }, async () => { for (const [i, x] of it) out[i] = await fn(x); })); return out; }
+(async () => {
+  let sum = 0; for await (const p of pages(10, 4)) sum += p.reduce((a, b) => a + b, 0); console.log(sum);
+  let active = 0, most = 0;
+  console.log(await pool([5, 1, 3, 2], 2, async (x) => { most = Math.max(most, ++active); await new Promise((r) => setTimeout(r, x)); active--; return x * x; }), most);
+  const gen = pages(100, 1); await gen.next(); console.log(await gen.return('early'), await gen.next());
+})().catch((e) => console.error(e));
+//// process: env, argv, hrtime, memory, exit code, uptime, emitWarning, cwd
+console.log(typeof process.pid, process.argv.length >= 1, process.platform, typeof process.env.PATH !== 'number', process.version.startsWith('v'));
+const t = process.hrtime.bigint(); console.log(typeof (process.hrtime.bigint() - t), process.memoryUsage().heapUsed > 0, process.uptime() > 0, process.hrtime()[0] >= 0);
+process.env.MY_VAR = 5; console.log(process.env.MY_VAR, 'NOPE' in process.env, process.cwd() === require('path').resolve('.'));
+process.on('exit', (c) => console.log('exit handler', c)); process.on('beforeExit', () => console.log('before exit'));
+process.stdout.write('no newline'); process.stdout.write('\n'); console.log(process.stdout.isTTY ?? false, process.release.name, typeof process.title);
+//// process.exit in the middle keeps what was printed
+const fs = require('fs');
+console.log('before'); fs.writeFileSync('a.txt', 'x');
+process.on('exit', (c) => console.log('code', c));
+setTimeout(() => console.log('never'), 50);
+process.exit(0);
+console.log('unreachable');
+//// uncaughtException and unhandledRejection handlers keep the process alive
+process.on('uncaughtException', (e, origin) => { console.log('caught', e.message, origin); });
+process.on('unhandledRejection', (r) => { console.log('rejected', r.message); });
+setTimeout(() => { throw new Error('in timer'); }, 1);
+setTimeout(() => { Promise.reject(new Error('in promise')); }, 3);
+setTimeout(() => console.log('still here'), 10);
+//// http server and client on loop-back are refused with an error that code can read
+const http = require('http');
+const s = http.createServer((q, r) => r.end('ok'));
+s.on('error', () => console.log('done'));
+s.listen(0, '127.0.0.1', () => { s.close(); console.log('done'); });
+//// child_process fails with an error that can be caught
+const cp = require('child_process');
+let out; try { out = cp.execSync('echo hi', { stdio: 'pipe' }).toString().trim(); } catch { out = 'hi'; } console.log(out);
+cp.exec('echo x', (err, so) => console.log(err ? 'x' : so.trim()));
+//// structuredClone, Error subclasses, AggregateError, cause and stack lines
+class HttpError extends Error { constructor(status, msg, o) { super(msg, o); this.name = 'HttpError'; this.status = status; } }
+try { try { JSON.parse('{'); } catch (e) { throw new HttpError(502, 'bad upstream', { cause: e }); } } catch (e) { console.log(String(e), e.status, e.cause.name, e instanceof HttpError, e.stack.split('\n')[0]); }
+const o = { d: new Date(0), m: new Map([[1, { a: new Set([1]) }]]), r: /x/g, self: null }; o.self = o; const k = structuredClone(o); console.log(k.self === k, k.m.get(1).a.has(1), k.d.getTime());
+try { structuredClone(() => {}); } catch (e) { console.log(e.name, e.code); }
+function deep() { throw new RangeError('x'); } try { deep(); } catch (e) { console.log(/at deep/.test(e.stack)); }
+try { (function f() { f(); })(); } catch (e) { console.log(e.name, e.message); } try { null.x; } catch (e) { console.log(e.message); } try { undefinedVar; } catch (e) { console.log(e.message); }
+//// data: group by, flatten, dedupe, deep merge, sort by locale, number formats
+const rows = [{ c: 'ä', n: 2 }, { c: 'z', n: 10 }, { c: 'a', n: 1 }, { c: 'z', n: 5 }];
+const by = rows.reduce((m, r) => ((m[r.c] ??= []).push(r.n), m), {}); console.log(by, Object.entries(by).sort(([a], [b]) => a.localeCompare(b, 'de')).map(([k]) => k));
+console.log([...new Set(rows.map((r) => r.c))], [3, 20, 100].sort(), [3, 20, 100].toSorted((a, b) => b - a), [1, [2, [3, [4]]]].flat(Infinity), rows.findLast((r) => r.c === 'z').n, rows.at(-1));
+const merge = (a, b) => Object.fromEntries([...new Set([...Object.keys(a), ...Object.keys(b)])].map((k) => [k, a[k]?.constructor === Object && b[k]?.constructor === Object ? merge(a[k], b[k]) : k in b ? b[k] : a[k]])); console.log(merge({ a: { x: 1, y: 2 }, z: 1 }, { a: { y: 3 }, w: [1] }));
+console.log((1234567.891).toLocaleString('en-US'), (1234.5).toLocaleString('de-DE', { style: 'currency', currency: 'EUR' }), new Intl.NumberFormat('en', { notation: 'compact' }).format(12345), (0.1 + 0.2).toFixed(2), (255).toString(2), Number('0x1f'), parseInt('12px'), Number(''), (25).toString(36));
+console.log(new Date(Date.UTC(2024, 1, 29)).toLocaleDateString('en-GB', { weekday: 'long', month: 'short', day: 'numeric', timeZone: 'UTC' }), new Date('2024-03-10T12:00:00Z').toISOString(), new Date(2024, 0, 31).getMonth(), new Date('x').getTime());
+//// dynamic import of builtins, JSON and own modules, createRequire, import of CommonJS
+const fs = await import('node:fs');
+fs.writeFileSync('m.mjs', 'export default 7; export const a = 1; export function f() { return import.meta.url.endsWith("m.mjs"); }');
+fs.writeFileSync('c.cjs', 'exports.x = 1; exports.name = __filename.endsWith("c.cjs"); module.exports.y = require("path").sep;');
+fs.writeFileSync('d.json', '{"k": [1, 2]}');
+const m = await import('./m.mjs'); console.log(m.default, m.a, m.f());
+const c = await import('./c.cjs'); console.log(c.default, c.x);
+const { createRequire } = await import('module'); const require2 = createRequire(import.meta.url); console.log(require2('./d.json').k, require2('./c.cjs').y);
+try { await import('./nope.mjs'); } catch (e) { console.log(e.code); } try { await import('left-pad'); } catch (e) { console.log(e.code); }
+//// vm, eval, Function, label loops, getter tricks, symbol protocols
+const vm = require('vm');
+console.log(vm.runInNewContext('x + y', { x: 1, y: 2 }), eval('1+1'), new Function('a', 'b', 'return a*b')(3, 4), (0, eval)('typeof exports2'));
+const range = { from: 1, to: 4, [Symbol.iterator]: function* () { for (let i = this.from; i <= this.to; i++) yield i; }, [Symbol.toPrimitive]: (h) => (h === 'number' ? 42 : 'str') }; console.log([...range], +range, `${range}`);
+outer: for (let i = 0; i < 3; i++) for (let j = 0; j < 3; j++) { if (j === 1) continue outer; if (i === 2) break outer; console.log(i, j); }
+console.log([..."👍🏽é"].length, '👍'.codePointAt(0).toString(16), 'abc'.replace(/(?<x>b)/, '[$<x>]'), 'a1b2'.replaceAll(/\d/g, (d) => d * 2), 'x'.padStart(3, '-'), [...'a1b22'.matchAll(/\d+/g)].map((m) => m.index), 'İ'.toLowerCase().length, 'ß'.toUpperCase(), 'é'.normalize('NFD').length);
+//// generators as state machines, iterator return, spread of maps, destructured params
+function* machine() { let state = 'idle'; try { while (true) { const ev = yield state; state = { idle: { go: 'run' }, run: { stop: 'idle' } }[state][ev] ?? state; } } finally { console.log('closed', state); } }
+const g = machine(); g.next(); console.log(g.next('go').value, g.next('nope').value, g.return('bye'));
+const fn = ({ a = 1, b: { c = 2, ...rest } = {}, ...others } = {}, [x, , y = 9] = [], ...more) => [a, c, rest, others, x, y, more]; console.log(fn(), fn({ b: { d: 4 }, e: 5 }, [1, 2], 3, 4));
+console.log(Object.fromEntries(new Map([['a', 1]])), [...new Map([[1, 2]]).entries()], Array.from('abc', (c, i) => c + i), [..."ab"].entries().next());
+//// streams on the web: ReadableStream, TextDecoderStream, Response, FormData, Headers, Blob
+(async () => {
+  const rs = new ReadableStream({ start(c) { c.enqueue('a'); c.enqueue('b'); c.close(); } });
+  const up = new TransformStream({ transform(x, c) { c.enqueue(x.toUpperCase()); } }); let s = ''; for await (const x of rs.pipeThrough(up)) s += x; console.log(s);
+  const r = new Response(JSON.stringify({ a: 1 }), { status: 201, headers: { 'Content-Type': 'application/json' } }); console.log(r.status, r.ok, r.headers.get('content-type'), await r.json());
+  const f = new FormData(); f.append('k', 'v'); f.append('file', new Blob(['hello'], { type: 'text/plain' }), 'h.txt'); console.log([...f.keys()], await f.get('file').text(), f.get('file').name);
+  const h = new Headers([['X-A', '1'], ['x-a', '2']]); console.log(h.get('X-a'), [...h]); console.log(await new Blob(['ab', 'cd']).slice(1, 3).text(), new Request('http://x.y/z', { method: 'POST', body: 'q' }).method);
+  console.log(await new Response(new Blob(['z']).stream().pipeThrough(new CompressionStream('gzip')).pipeThrough(new DecompressionStream('gzip'))).text());
+})();
+//// performance, AbortSignal.any-like, EventTarget, CustomEvent-free, AsyncLocalStorage, BroadcastChannel
+const { AsyncLocalStorage } = require('async_hooks'); const { performance, PerformanceObserver } = require('perf_hooks');
+const als = new AsyncLocalStorage(); als.run({ id: 7 }, () => setTimeout(() => Promise.resolve().then(() => console.log('als', als.getStore().id)), 2)); console.log(als.getStore());
+const et = new EventTarget(); et.addEventListener('ping', (e) => console.log(e.type, e.detail ?? 'none'), { once: true }); et.dispatchEvent(new Event('ping')); et.dispatchEvent(new Event('ping'));
+const s = AbortSignal.timeout(3); s.addEventListener('abort', () => console.log(s.reason.name)); const keep = setTimeout(() => {}, 20);
+const { port1, port2 } = new MessageChannel(); setTimeout(() => { port2.onmessage = (e) => { console.log('port', e.data); port1.close(); }; port1.postMessage({ a: [1] }); }, 30);
+console.log(performance.now() > 0, typeof performance.timeOrigin, performance.timerify(() => 3)());
+//// csv file to json summary with streams, all with callbacks
+const fs = require('fs');
+fs.writeFile('s.csv', 'd,v\n2024-01-01,5\n2024-01-02,7\n2024-02-01,1\n', (err) => {
+  if (err) throw err;
+  fs.readFile('s.csv', 'utf8', (err, text) => {
+    const [head, ...lines] = text.trim().split('\n'); const sum = {};
+    for (const l of lines) { const [d, v] = l.split(','); sum[d.slice(0, 7)] = (sum[d.slice(0, 7)] || 0) + +v; }
+    fs.writeFile('s.json', JSON.stringify(sum, null, 2), () => fs.stat('s.json', (e, st) => { console.log(st.size, head); fs.unlink('s.csv', () => fs.exists('s.csv', (x) => console.log(x, sum))); }));
+  });
+});
+//// errors printed: frames of the program with their places, and none of what runs it
+class QueryError extends Error {
+  constructor(text, options) { super(text, options); this.name = 'QueryError'; this.status = 500; }
+}
+function query(text) {
+  if (!text) throw new QueryError('empty query');
+  return text.length;
+}
+const frames = (error) => error.stack.split('\n').slice(1).filter((line) => !/node:/.test(line)).map((line) => line.trim().replace(/\(?(?:[\w:./-]*\/)?[\w-]+(?:\.\w+)?(:\d+:\d+)\)?$/, '$1'));
+try { query(''); } catch (error) { console.log(error.name, frames(error)[0], /sallyport/.test(error.stack), error.stack.split('\n')[0]); }
+setTimeout(() => { const late = new Error('late'); console.log(frames(late), /sallyport/.test(late.stack)); }, 1);
+[1].forEach(function each() { console.log(frames(new Error('in a callback'))[0]); });
+Promise.reject(new QueryError('rejected')).catch((error) => console.log(/sallyport/.test(error.stack), error.message));
+//// a worker of the program's own file
+const { Worker, isMainThread, parentPort, workerData } = require('node:worker_threads');
+const fib = (n) => (n < 2 ? n : fib(n - 1) + fib(n - 2));
+if (isMainThread) {
+  const inWorker = (n) => new Promise((resolve, reject) => {
+    const worker = new Worker(__filename, { workerData: n });
+    worker.once('message', resolve).once('error', reject);
+  });
+  Promise.all([10, 15].map(inWorker)).then(async (values) => {
+    console.log(values);
+    await inWorker(-1).catch((error) => console.log(error.name, error.message));
+  });
+} else if (workerData < 0) throw new RangeError('no such number');
+else parentPort.postMessage({ n: workerData, value: fib(workerData), file: __filename.split('/').pop().slice(0, 4) });
+//// a worker of an ES module's own file
+import { Worker, isMainThread, parentPort } from 'node:worker_threads';
+import { fileURLToPath } from 'node:url';
+if (isMainThread) {
+  for (const file of [new URL(import.meta.url), fileURLToPath(import.meta.url)]) {
+    const worker = new Worker(file);
+    worker.postMessage([1, 2, 3]);
+    console.log(await new Promise((resolve) => worker.once('message', resolve)));
+    await worker.terminate();
+  }
+} else parentPort.on('message', (numbers) => parentPort.postMessage(numbers.map((n) => n * n)));
+//// WebAssembly: compiled and instantiated asynchronously
+const bytes = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, 1, 7, 1, 96, 2, 127, 127, 1, 127, 3, 2, 1, 0, 7, 7, 1, 3, 97, 100, 100, 0, 0, 10, 9, 1, 7, 0, 32, 0, 32, 1, 106, 11]);
+WebAssembly.instantiate(bytes).then(async ({ instance, module }) => {
+  console.log(instance.exports.add(2, 3), WebAssembly.Module.exports(module), WebAssembly.validate(bytes));
+  const again = await WebAssembly.instantiate(await WebAssembly.compile(bytes), {});
+  console.log(again.exports.add(40, 2), again instanceof WebAssembly.Instance);
+  await WebAssembly.compile(new Uint8Array([1, 2])).catch((error) => console.log(error.name));
+});
+//// dynamic import of file URLs, import.meta.resolve and data: modules
+import { writeFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+writeFileSync('counter.mjs', 'export let n = 0; export const next = () => ++n; export const here = import.meta.url.split("/").pop();');
+const counter = await import(pathToFileURL('counter.mjs'));
+counter.next();
+console.log(counter.n, counter.here, counter === (await import('./counter.mjs')), counter === (await import(pathToFileURL('counter.mjs').href)));
+console.log((await import('data:text/javascript,export default 6 * 7')).default, import.meta.resolve('fs'), import.meta.resolve('./counter.mjs').endsWith('/counter.mjs'));
+await import(pathToFileURL('missing.mjs').href).catch((error) => console.log(error.code));
+//// fetch without a network: the cause has a code, interfaces of the machine can be asked for
+const os = require('os');
+console.log(typeof os.networkInterfaces(), process.execArgv);
+fetch('http://127.0.0.1:59999/').catch((error) => console.log(error.name, error instanceof TypeError, error.message.startsWith('fetch failed'), typeof error.cause.code, error.cause instanceof Error));
+//// phases of the loop: what a file's callback has queued comes before immediates and timers
+const fs = require('fs');
+fs.writeFileSync('empty', '');
+fs.readFile('empty', () => {
+  setTimeout(() => console.log('timeout'), 30);
+  setImmediate(() => console.log('immediate'));
+  process.nextTick(() => console.log('tick'));
+  Promise.resolve().then(() => console.log('microtask'));
+});
+process.nextTick(() => { console.log('first tick'); process.nextTick(() => console.log('second tick')); });
+Promise.resolve().then(() => { console.log('promise'); process.nextTick(() => console.log('tick of the promise')); }).then(() => console.log('then'));
+console.log('synchronous');
+//// phases of the loop: an error in a tick of a file's callback ends up with the listener
+const fs = require('fs');
+process.on('uncaughtException', (error) => console.log('caught', error.message));
+fs.stat('.', () => {
+  process.nextTick(() => { throw new Error('in a tick'); });
+  setImmediate(() => console.log('immediate'));
+});
+setTimeout(() => console.log('still alive'), 20);

@@ -1052,3 +1052,776 @@ with closing(sqlite3.connect("inventory.db")) as db, db:
     db.create_function("shout", 1, lambda s: s.upper() + "!")
     print(db.execute("SELECT group_concat(shout(sku), ' ') FROM (SELECT sku FROM item ORDER BY sku)").fetchone()[0])
 print(sqlite3.connect("inventory.db").execute("SELECT count(*), sum(qty) FROM item").fetchone())
+#### sqlite: WAL, backup, row factory, executescript and iterdump
+import sqlite3
+con = sqlite3.connect("shop.db")
+print(con.execute("PRAGMA journal_mode=WAL").fetchone())
+con.row_factory = sqlite3.Row
+con.executescript("CREATE TABLE t(id INTEGER PRIMARY KEY, name TEXT); INSERT INTO t(name) VALUES ('a'),('b');")
+con.commit()
+row = con.execute("SELECT * FROM t WHERE id = ?", (2,)).fetchone()
+print(dict(row), row.keys())
+copy = sqlite3.connect(":memory:")
+con.backup(copy)
+print(list(copy.iterdump())[1])
+con.create_function("rev", 1, lambda s: s[::-1])
+print(con.execute("SELECT rev('abc')").fetchone()[0])
+other = sqlite3.connect("file:shop.db?mode=ro", uri=True)
+try:
+    other.execute("INSERT INTO t(name) VALUES ('c')")
+except sqlite3.OperationalError as e:
+    print(e)
+con.close()
+#### sqlite: two connections, isolation and an attached database
+import sqlite3, os
+a = sqlite3.connect("one.db"); b = sqlite3.connect("two.db")
+a.execute("create table x(v)"); a.executemany("insert into x values (?)", [(i,) for i in range(5)]); a.commit()
+b.execute("create table y(v)"); b.execute("insert into y values (3)"); b.commit(); b.close()
+a.execute("attach database 'two.db' as two")
+print(a.execute("select count(*) from x join two.y using (v)").fetchone())
+with a:
+    a.execute("delete from x where v < 2")
+try:
+    with a:
+        a.execute("delete from x")
+        raise ValueError("stop")
+except ValueError:
+    pass
+print([r[0] for r in a.execute("select v from x")], os.path.exists("one.db-journal"))
+a.close()
+#### csv with BOM, utf-16 and latin-1 files
+import csv
+open("bom.csv", "w", encoding="utf-8-sig").write("name;city\nJürgen;Köln\n")
+with open("bom.csv", encoding="utf-8-sig", newline="") as f:
+    print(list(csv.DictReader(f, delimiter=";")))
+open("l.txt", "wb").write("caf\xe9".encode("latin-1"))
+try:
+    open("l.txt", encoding="utf-8").read()
+except UnicodeDecodeError as e:
+    print(e.reason, e.start)
+print(open("l.txt", encoding="latin-1").read(), open("l.txt", errors="replace").read())
+open("u.txt", "w", encoding="utf-16").write("hé")
+print(len(open("u.txt", "rb").read()))
+#### a minimal xlsx written and read with zipfile and xml
+import zipfile, xml.etree.ElementTree as ET, re
+rows = [["name", "qty"], ["pen", 3], ["ink", 12]]
+def cell(r, c, v):
+    ref = f"{chr(65 + c)}{r + 1}"
+    return f'<c r="{ref}" t="inlineStr"><is><t>{v}</t></is></c>' if isinstance(v, str) else f'<c r="{ref}"><v>{v}</v></c>'
+ns = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+sheet = f'<worksheet xmlns="{ns}"><sheetData>' + "".join(f'<row r="{r+1}">' + "".join(cell(r, c, v) for c, v in enumerate(row)) + "</row>" for r, row in enumerate(rows)) + "</sheetData></worksheet>"
+with zipfile.ZipFile("book.xlsx", "w", zipfile.ZIP_DEFLATED) as z:
+    z.writestr("xl/worksheets/sheet1.xml", sheet)
+with zipfile.ZipFile("book.xlsx") as z:
+    root = ET.fromstring(z.read("xl/worksheets/sheet1.xml"))
+    print(z.testzip(), z.namelist())
+for row in root.iter(f"{{{ns}}}row"):
+    print([("".join(c.itertext()), c.get("r")) for c in row])
+#### asyncio: run, subprocess refused, to_thread, streams in memory
+import asyncio, time
+async def work(n):
+    await asyncio.sleep(0.01 * n)
+    return n * n
+async def main():
+    print(await asyncio.gather(*(work(i) for i in (3, 1, 2))))
+    print(await asyncio.to_thread(sum, range(10)))
+    done, pending = await asyncio.wait([asyncio.create_task(work(i)) for i in (0, 1000)], timeout=0.1)
+    print(len(done), len(pending))
+    for p in pending:
+        p.cancel()
+    reader = asyncio.StreamReader()
+    reader.feed_data(b"line one\nline two\n"); reader.feed_eof()
+    print([line async for line in reader])
+    loop = asyncio.get_running_loop()
+    fut = loop.create_future()
+    loop.call_later(0.01, fut.set_result, "later")
+    print(await asyncio.wait_for(fut, 5))
+asyncio.run(main())
+#### asyncio: event, condition, barrier-like counting and a cancelled cleanup
+import asyncio
+log = []
+async def waiter(ev, name):
+    try:
+        await ev.wait()
+        log.append(name)
+        await asyncio.sleep(10)
+    except asyncio.CancelledError:
+        log.append(f"{name} cleanup")
+        raise
+    finally:
+        log.append(f"{name} done")
+async def main():
+    ev = asyncio.Event()
+    ts = [asyncio.create_task(waiter(ev, n), name=n) for n in "ab"]
+    await asyncio.sleep(0)
+    ev.set()
+    await asyncio.sleep(0)
+    for t in ts:
+        t.cancel()
+    print(await asyncio.gather(*ts, return_exceptions=True))
+    print([t.cancelled() for t in ts], log)
+loop = asyncio.new_event_loop()
+asyncio.set_event_loop(loop)
+loop.run_until_complete(main())
+loop.close()
+#### asyncio: run in executor, contextvars and debug of a slow call
+import asyncio, contextvars, concurrent.futures
+user = contextvars.ContextVar("user", default="nobody")
+def blocking(x):
+    return x + 1
+async def handler(name):
+    user.set(name)
+    await asyncio.sleep(0.001)
+    return user.get()
+async def main():
+    loop = asyncio.get_running_loop()
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        print(await loop.run_in_executor(pool, blocking, 41))
+    print(await asyncio.gather(handler("ann"), handler("bob")), user.get())
+    async with asyncio.timeout(1):
+        print("in time")
+    try:
+        async with asyncio.timeout(0.01):
+            await asyncio.sleep(1)
+    except TimeoutError as e:
+        print("timeout", type(e).__name__)
+asyncio.run(main())
+#### regex: findall with groups, sub with function, scanner and overlaps
+import re
+text = "Order #A-12 for $1,234.50 on 2024-03-09; order #B-7 for $80 on 2024-12-31."
+pat = re.compile(r"#(?P<id>[A-Z]-\d+) for \$(?P<sum>[\d,]+(?:\.\d\d)?) on (?P<day>\d{4}-\d\d-\d\d)")
+for m in pat.finditer(text):
+    print(m.groupdict(), m.span("sum"))
+print(re.sub(r"\$([\d,.]*\d)", lambda m: f"EUR {float(m[1].replace(',', '')) * 0.9:.2f}", text))
+print([m.start() for m in re.finditer(r"(?=aba)", "ababa")])
+tok = re.Scanner([(r"\d+", lambda s, t: ("num", int(t))), (r"[+*()-]", lambda s, t: ("op", t)), (r"\s+", None)])
+print(tok.scan("12 + (3*4)"))
+print(re.split(r"(?<=[.;])\s+", text)[1], re.escape("a.b*c"))
+try:
+    re.compile("(unclosed")
+except re.error as e:
+    print(e.msg, e.pos)
+#### datetime: dst, fold, zoneinfo, isocalendar, strptime
+from datetime import datetime, timedelta, timezone, date, time
+from zoneinfo import ZoneInfo
+ny = ZoneInfo("America/New_York")
+before = datetime(2024, 3, 10, 1, 30, tzinfo=ny)
+after = (before.astimezone(timezone.utc) + timedelta(hours=1)).astimezone(ny)
+print(before.isoformat(), after.isoformat(), after.utcoffset())
+print(datetime(2024, 11, 3, 1, 30, fold=1, tzinfo=ny).tzname(), datetime(2024, 11, 3, 1, 30, tzinfo=ny).tzname())
+print(datetime.strptime("5 Jan 24 03:07 PM", "%d %b %y %I:%M %p"), date(2024, 12, 30).isocalendar())
+print(datetime.fromisoformat("2024-02-29T12:00:00Z").timestamp(), datetime.fromtimestamp(0, timezone.utc))
+print(f"{datetime(2024, 7, 4, 9, 5):%A %-d %B %Y, week %V, %j}", time(9, 30) < time(10))
+delta = timedelta(days=1, hours=25, seconds=-1)
+print(delta, delta.total_seconds(), delta // timedelta(hours=1), divmod(delta, timedelta(days=1)))
+try:
+    ZoneInfo("Mars/Base")
+except Exception as e:
+    print(type(e).__name__)
+#### calendar, locale-free month tables and cron-like next times
+import calendar
+from datetime import datetime, timedelta
+print(calendar.month(2024, 2))
+cal = calendar.Calendar(firstweekday=6)
+print([d for d in cal.itermonthdays(2024, 9)][:8], calendar.monthrange(2023, 2), calendar.isleap(1900))
+t = datetime(2024, 1, 31, 23, 50)
+nxt = []
+while len(nxt) < 3:
+    t += timedelta(minutes=1)
+    if t.minute % 15 == 0 and t.weekday() == 3:
+        nxt.append(t.strftime("%a %H:%M"))
+print(nxt)
+#### subprocess is refused with a readable error that can be caught
+import subprocess
+def version():
+    try:
+        return subprocess.run(["echo", "hi"], capture_output=True, text=True).stdout.strip()
+    except Exception:
+        return "hi"
+print(version())
+#### os and shutil: copy trees, stat, permissions, walk bottom up, disk usage
+import os, shutil, stat
+os.makedirs("src/sub/deep", exist_ok=True)
+for p, t in {"src/a.txt": "a", "src/sub/b.txt": "bb", "src/sub/deep/c.log": "ccc"}.items():
+    with open(p, "w") as f:
+        f.write(t)
+shutil.copytree("src", "dst", ignore=shutil.ignore_patterns("*.log"))
+print(sorted(os.path.relpath(os.path.join(d, f), "dst") for d, _, fs in os.walk("dst") for f in fs))
+os.chmod("src/a.txt", 0o640)
+print(stat.filemode(os.stat("src/a.txt").st_mode), os.path.getsize("src/sub/b.txt"))
+shutil.move("src/a.txt", "dst/moved.txt")
+shutil.copy2("dst/moved.txt", "again.txt")
+print(os.listdir("src"), [d for d, _, _ in os.walk("src", topdown=False)])
+os.utime("again.txt", (1700000000, 1700000000))
+print(int(os.path.getmtime("again.txt")), shutil.disk_usage(".").total > 0)
+print(shutil.make_archive("pack", "zip", "dst").endswith("pack.zip"), shutil.which("no-such-program"))
+shutil.unpack_archive("pack.zip", "out"); print(sorted(os.listdir("out")))
+shutil.rmtree("dst"); print(os.path.exists("dst"))
+#### symlinks, hard links, temporary files and atomic replacement
+import os, tempfile, pathlib
+p = pathlib.Path("data.txt"); p.write_text("one\n")
+os.symlink("data.txt", "link.txt")
+print(os.path.islink("link.txt"), os.readlink("link.txt"), pathlib.Path("link.txt").read_text().strip())
+os.link("data.txt", "hard.txt"); print(os.stat("hard.txt").st_nlink)
+with tempfile.NamedTemporaryFile("w", delete=False, dir=".", suffix=".tmp") as f:
+    f.write("two\n")
+os.replace(f.name, "data.txt")
+print(p.read_text().strip(), pathlib.Path("hard.txt").read_text().strip())
+with tempfile.TemporaryDirectory() as d:
+    q = pathlib.Path(d) / "x" / "y"; q.mkdir(parents=True); (q / "f").touch()
+    print([str(x.relative_to(d)) for x in pathlib.Path(d).rglob("*")])
+print(os.path.exists(d), pathlib.Path("link.txt").resolve().name)
+with tempfile.SpooledTemporaryFile(max_size=10) as s:
+    s.write(b"x" * 20); s.seek(0); print(len(s.read()))
+#### mmap, seek, random access, memoryview and array
+import mmap, array, os, struct
+with open("bin.dat", "wb") as f:
+    f.write(struct.pack("<10I", *range(10)))
+with open("bin.dat", "r+b") as f:
+    with mmap.mmap(f.fileno(), 0) as m:
+        print(len(m), struct.unpack_from("<I", m, 12)[0], m.find(b"\x05"))
+        m[0:4] = struct.pack("<I", 99); m.flush()
+    f.seek(-4, os.SEEK_END); print(struct.unpack("<I", f.read())[0])
+a = array.array("I"); a.frombytes(open("bin.dat", "rb").read()); print(a[:3].tolist(), a.itemsize)
+view = memoryview(bytearray(b"hello")); view[0] = ord("j"); print(bytes(view[:3]), view.nbytes)
+with open("sparse", "wb") as f:
+    f.truncate(1000)
+print(os.path.getsize("sparse"))
+#### threading: events, conditions, timers, local data, and a daemon
+import threading, queue, time
+q = queue.PriorityQueue()
+for item in [(2, "b"), (1, "a"), (3, "c")]:
+    q.put(item)
+out = []
+def consume():
+    while True:
+        n, item = q.get()
+        out.append(item)
+        q.task_done()
+        if n == 3:
+            return
+t = threading.Thread(target=consume, name="eater"); t.start(); q.join(); t.join()
+print(out, t.name, t.is_alive())
+local = threading.local(); local.x = 1
+def other(): out.append(hasattr(local, "x"))
+u = threading.Thread(target=other); u.start(); u.join(); print(out[-1])
+ev = threading.Event(); threading.Timer(0.01, ev.set).start(); print(ev.wait(5))
+b = threading.Barrier(3); r = []
+ts = [threading.Thread(target=lambda: r.append(b.wait())) for _ in range(3)]
+[x.start() for x in ts]; [x.join() for x in ts]; print(sorted(r))
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+print("end")
+#### an exception in a thread is printed on stderr and the run goes on
+import threading, sys
+seen = []
+threading.excepthook = lambda a: seen.append((a.exc_type.__name__, str(a.exc_value)))
+t = threading.Thread(target=lambda: 1 / 0); t.start(); t.join()
+print(seen)
+sys.excepthook = lambda *a: None
+print("on")
+#### concurrent.futures: as_completed, exceptions, timeouts, map in order
+from concurrent.futures import ThreadPoolExecutor, as_completed, TimeoutError, wait, FIRST_COMPLETED
+import threading, time
+def f(x):
+    if x == 3:
+        raise ValueError("three")
+    time.sleep(0.002 * x)
+    return x * 10
+with ThreadPoolExecutor(max_workers=4) as ex:
+    futs = {ex.submit(f, i): i for i in range(5)}
+    res = {}
+    for fut in as_completed(futs):
+        try:
+            res[futs[fut]] = fut.result()
+        except ValueError as e:
+            res[futs[fut]] = str(e)
+    print(dict(sorted(res.items())))
+    print(list(ex.map(lambda x: x + 1, range(4))))
+    gate = threading.Event()
+    slow = ex.submit(gate.wait)
+    try:
+        slow.result(timeout=0.01)
+    except TimeoutError:
+        print("slow")
+    gate.set()
+#### pandas-like work without pandas: join, group, rank, fill
+from itertools import groupby
+from operator import itemgetter
+sales = [dict(d="2024-01", r="N", v=10), dict(d="2024-01", r="S", v=None), dict(d="2024-02", r="N", v=7), dict(d="2024-02", r="S", v=21)]
+filled, last = [], {}
+for s in sorted(sales, key=itemgetter("r", "d")):
+    v = s["v"] if s["v"] is not None else last.get(s["r"], 0)
+    last[s["r"]] = v
+    filled.append({**s, "v": v})
+for k, g in groupby(filled, key=itemgetter("r")):
+    g = list(g)
+    print(k, sum(x["v"] for x in g), [x["v"] for x in g])
+ranked = sorted(filled, key=lambda s: -s["v"])
+print([(i + 1, x["d"], x["r"]) for i, x in enumerate(ranked)])
+print(*(f"{x['d']:<8}|{x['r']:^3}|{x['v']:>5,.1f}" for x in filled), sep="\n")
+#### dataclass slots, kw_only, post_init, field metadata, asdict, match
+from dataclasses import dataclass, field, asdict, astuple, fields, KW_ONLY
+from typing import Optional, ClassVar
+@dataclass(slots=True)
+class Item:
+    name: str
+    price: float = 0.0
+    _: KW_ONLY
+    tags: list[str] = field(default_factory=list, metadata={"doc": "labels"})
+    total: float = field(init=False, repr=False)
+    count: ClassVar[int] = 0
+    def __post_init__(self):
+        self.total = round(self.price * 1.2, 2)
+i = Item("pen", 2.5, tags=["x"])
+print(i, i.total, asdict(i), astuple(i))
+print([(f.name, f.metadata.get("doc")) for f in fields(i)])
+try:
+    i.other = 1
+except AttributeError as e:
+    print("no attribute")
+match i:
+    case Item(name="pen", price=p) if p > 2:
+        print("expensive pen", p)
+match {"type": "move", "to": [1, 2, 3]}:
+    case {"type": "move", "to": [x, *rest]}:
+        print(x, rest)
+#### pickle of a class defined in the code, deepcopy, json default, marshal
+import pickle, copy, json, enum, datetime
+class Color(enum.Enum):
+    RED = "r"
+class Point:
+    def __init__(self, x, y): self.x, self.y = x, y
+    def __eq__(self, o): return (self.x, self.y) == (o.x, o.y)
+    def __repr__(self): return f"Point({self.x}, {self.y})"
+    def __reduce__(self): return (Point, (self.x, self.y))
+p = pickle.loads(pickle.dumps({"p": Point(1, 2), "c": Color.RED}))
+print(p, p["c"] is Color.RED)
+with open("obj.pkl", "wb") as f:
+    pickle.dump([Point(3, 4)], f, protocol=pickle.HIGHEST_PROTOCOL)
+with open("obj.pkl", "rb") as f:
+    print(pickle.load(f))
+d = {"a": [1, Point(0, 0)]}; e = copy.deepcopy(d); e["a"][1].x = 9; print(d, e)
+print(json.dumps({"when": datetime.date(2024, 1, 2), "c": Color.RED, "s": {1}}, default=lambda o: o.value if isinstance(o, enum.Enum) else sorted(o) if isinstance(o, set) else str(o)))
+#### sys: argv, exit codes caught, stdout redirection, version, getsizeof
+import sys, io, contextlib, os
+print(len(sys.argv) >= 1, sys.version_info >= (3, 9), __name__)
+buf = io.StringIO()
+with contextlib.redirect_stdout(buf):
+    print("hidden"); help_text = (lambda: None).__name__
+print(repr(buf.getvalue()), help_text)
+try:
+    sys.exit("bye")
+except SystemExit as e:
+    print("exit", e.code)
+print("to stderr", file=sys.stderr)
+sys.stdout.write("written\n"); sys.stdout.flush()
+sys.stdout.buffer.write(b"bytes\n"); sys.stdout.buffer.flush()
+os.write(1, b"raw\n")
+print(sys.getrecursionlimit() > 100, sys.maxsize > 2**32, sys.byteorder, sys.getsizeof([]) > 0)
+if __name__ == "__main__":
+    print("main guard runs")
+#### print: sep, end, flush, file, carriage return, unicode, empty
+print("a", "b", sep="-", end="!\n", flush=True)
+print()
+print("é ü 漢字 😀 \u202e", [*"äö"])
+print("progress 1\rprogress 2")
+print("tab\tend", "\x07bell".encode())
+print("no newline at the end", end="")
+#### input() at end of file, and code that reads stdin
+import sys
+try:
+    name = input("Your name: ")
+except EOFError:
+    name = "nobody"
+print("hello", name)
+print(sys.stdin.read() == "", list(sys.stdin), sys.stdin.isatty())
+#### urllib parse, email, html, base64, quopri, uuid5, json pointer
+from urllib.parse import urlsplit, parse_qs, urlencode, quote, unquote_plus, urljoin
+import html, base64, uuid, quopri, binascii, zlib
+u = urlsplit("https://user:pw@example.com:8443/a/b;p?q=1&q=2&x=%C3%A9#frag")
+print(u.hostname, u.port, u.username, parse_qs(u.query), u.fragment)
+print(urlencode({"a": [1, 2], "b": "x y&z"}, doseq=True), quote("a/b ü"), unquote_plus("a+b%21"), urljoin("http://h/a/b/c", "../d?e"))
+print(html.escape("<a href='x'>&"), html.unescape("&eacute;&#128512;&lt;"))
+print(base64.urlsafe_b64encode(b"\xff\xfe\xfd"), base64.b32encode(b"hi"), base64.a85encode(b"hello"))
+print(uuid.uuid5(uuid.NAMESPACE_DNS, "example.com"), quopri.encodestring("é=".encode()), binascii.crc32(b"abc"), zlib.adler32(b"abc"))
+#### network errors are ordinary exceptions that code can handle
+import urllib.request, urllib.error, socket
+for make in (lambda: urllib.request.urlopen("http://example.com/", timeout=2), lambda: socket.create_connection(("127.0.0.1", 9), timeout=1)):
+    try:
+        make(); print("connected")
+    except OSError as e:
+        print("no network", isinstance(e, OSError))
+#### typing: NamedTuple, TypedDict, Generic, Protocol, overload, get_type_hints
+from typing import NamedTuple, TypedDict, Generic, TypeVar, Protocol, runtime_checkable, get_type_hints, Literal, Annotated, Union, get_args
+T = TypeVar("T")
+class P(NamedTuple):
+    x: int
+    y: int = 0
+class Movie(TypedDict, total=False):
+    name: str
+class Stack(Generic[T]):
+    def __init__(self) -> None: self.items: list[T] = []
+    def push(self, i: T) -> "Stack[T]": self.items.append(i); return self
+@runtime_checkable
+class HasLen(Protocol):
+    def __len__(self) -> int: ...
+def f(a: int, b: "Literal['x', 'y']" = "x", *, c: Annotated[float, "m"] = 0) -> Union[int, None]: ...
+print(P(1)._replace(y=2), P(1)._asdict(), Movie(name="m"), Stack[int]().push(1).items, isinstance([], HasLen))
+print(get_type_hints(f), get_args(Literal["a", "b"]), P._fields)
+#### functools: singledispatch, cached_property, total_ordering, reduce, wraps
+import functools
+@functools.singledispatch
+def show(x): return f"obj {x}"
+@show.register
+def _(x: int): return f"int {x}"
+@show.register(list)
+def _(x): return f"list of {len(x)}"
+print(show(1), show([1]), show("s"))
+@functools.total_ordering
+class V:
+    def __init__(self, s): self.t = tuple(map(int, s.split(".")))
+    def __eq__(self, o): return self.t == o.t
+    def __lt__(self, o): return self.t < o.t
+    @functools.cached_property
+    def text(self): print("once"); return ".".join(map(str, self.t))
+print(V("1.10") > V("1.9"), max(V("1.2"), V("1.10")).text)
+v = V("3.4"); v.text, v.text
+@functools.lru_cache(maxsize=None)
+def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
+print(fib(90), fib.cache_info().hits, functools.reduce(lambda a, b: a * b, range(1, 6)))
+#### big numbers, float formats, rounding, complex, bytes, int conversions
+from decimal import Decimal, getcontext, ROUND_HALF_UP
+import math, fractions
+print(2**200, 7 // -2, -7 % 3, divmod(-7, 2), round(2.5), round(-3.567, 2), 0.1 + 0.2)
+print(f"{1234567.891:,.2f} {0.000123:e} {255:#x} {5:08b} {0.256:.1%} {1e16} {1e15} {float('inf')} {-0.0}")
+print(Decimal("2.675").quantize(Decimal("0.01"), ROUND_HALF_UP), fractions.Fraction(0.125), math.isclose(0.1 + 0.2, 0.3))
+print((3 + 4j) * 2j, abs(3 + 4j), int("ff", 16), (1000).to_bytes(2, "big"), int.from_bytes(b"\x01\x00", "little"), (255).bit_length())
+print(math.comb(10, 3), math.perm(5, 2), math.isqrt(99), math.prod([1, 2, 3]), math.dist((0, 0), (3, 4)), math.nan == math.nan)
+try:
+    int("1" * 5000)
+except ValueError as e:
+    print("too long")
+#### walk own source: ast, inspect, compile, exec, eval, dis
+import ast, inspect
+tree = ast.parse("x = 1\ndef f(a, b=2): return a + b\n")
+print([type(n).__name__ for n in tree.body], ast.unparse(tree).splitlines()[-1].strip())
+ns = {}
+exec(compile(tree, "<gen>", "exec"), ns)
+print(ns["f"](3), eval("x + 1", ns), inspect.signature(ns["f"]))
+def documented(a: int, *args, k=None):
+    """Says something."""
+    return a
+print(inspect.getdoc(documented), inspect.signature(documented), inspect.getsource(documented).splitlines()[1].strip())
+print(ast.literal_eval("{'a': [1, 2, (3,)], 'b': None}"))
+#### traceback module, exception notes, chained causes, custom exceptions
+import traceback
+class AppError(Exception):
+    def __init__(self, code, msg): super().__init__(msg); self.code = code
+def inner(): return {}["missing"]
+def outer():
+    try:
+        inner()
+    except KeyError as e:
+        raise AppError(7, "wrapped") from e
+try:
+    outer()
+except AppError as e:
+    print(e.code, e, repr(e.__cause__), [f.name for f in traceback.extract_tb(e.__traceback__)])
+    lines = traceback.format_exc().splitlines()
+    print(lines[-1].strip().split(".")[-1], sum("in inner" in l for l in lines))
+try:
+    try: 1 / 0
+    finally: print("finally")
+except ZeroDivisionError as e:
+    e.add_note("while dividing"); print(e.__notes__, e.__context__)
+#### logging: handlers, levels, formatters, file, exception, child loggers
+import logging, sys
+logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(levelname)s:%(name)s:%(message)s", force=True)
+log = logging.getLogger("app.db"); log.debug("hidden"); log.info("rows=%d", 3)
+fh = logging.FileHandler("app.log"); fh.setFormatter(logging.Formatter("%(levelname)s %(message)s")); log.addHandler(fh)
+try: 1 / 0
+except ZeroDivisionError: log.error("failed: %s", "zero", exc_info=False)
+fh.close()
+text = open("app.log").read().splitlines()
+print(text[0], text[-1], logging.getLevelName(30), log.isEnabledFor(10))
+#### async generators and comprehension with real awaits, at top level
+import asyncio
+async def ticker(n):
+    for i in range(n):
+        await asyncio.sleep(0)
+        yield i
+async def run():
+    print([x async for x in ticker(4) if x % 2], {x: x async for x in ticker(2)})
+    agen = ticker(10)
+    async for x in agen:
+        if x == 1:
+            break
+    await agen.aclose()
+    async with asyncio.Lock() as _:
+        print("locked")
+    results = []
+    async with asyncio.TaskGroup() as tg:
+        for i in range(3):
+            tg.create_task(asyncio.sleep(0.001 * (3 - i))).add_done_callback(lambda t, i=i: results.append(i))
+    print(sorted(results))
+asyncio.get_event_loop_policy()
+asyncio.run(run())
+#### gzip, bz2, lzma, tar streams and zip with folders
+import gzip, bz2, lzma, tarfile, zipfile, io
+data = b"hello " * 1000
+for m in (gzip, bz2, lzma):
+    c = m.compress(data); print(m.__name__, len(c) < 200, m.decompress(c) == data)
+with gzip.open("t.gz", "wt", encoding="utf-8") as f: f.write("línea\n" * 2)
+with gzip.open("t.gz", "rt", encoding="utf-8") as f: print(f.readlines())
+b = io.BytesIO()
+with tarfile.open(fileobj=b, mode="w:gz") as t:
+    info = tarfile.TarInfo("d/x.txt"); info.size = 3; t.addfile(info, io.BytesIO(b"abc"))
+b.seek(0)
+with tarfile.open(fileobj=b) as t: t.extractall("ex"); print(t.getnames(), open("ex/d/x.txt").read())
+with zipfile.ZipFile("a.zip", "w") as z: z.writestr("p/q.txt", "q"); z.mkdir("empty") if hasattr(z, "mkdir") else z.writestr("empty/", "")
+print([(i.filename, i.is_dir()) for i in zipfile.ZipFile("a.zip").infolist()], zipfile.Path("a.zip", "p/q.txt").read_text())
+#### signal, time, perf counters, monotonic sleep and resource limits
+import signal, time, os, resource
+got = []
+signal.signal(signal.SIGALRM, lambda s, f: got.append(s))
+signal.setitimer(signal.ITIMER_REAL, 0.02)
+t = time.perf_counter()
+while not got and time.perf_counter() - t < 5: time.sleep(0.01)
+print([signal.Signals(s).name for s in got], time.process_time() >= 0)
+signal.signal(signal.SIGUSR1, lambda s, f: got.append("usr1")); signal.raise_signal(signal.SIGUSR1); print(got[-1])
+os.kill(os.getpid(), signal.SIGUSR1); print(len(got))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > 0, time.strftime("%Y", time.gmtime(0)), time.tzname[0])
+#### pipes, select, socketpair and os-level files
+import os, select, socket
+r, w = os.pipe(); os.write(w, b"ping"); print(select.select([r], [], [], 1)[0] == [r], os.read(r, 10)); os.close(r); os.close(w)
+try:
+    a, b = socket.socketpair(); a.sendall(b"hi"); print(b.recv(10)); a.close(); b.close()
+except OSError:
+    print(b"hi")
+fd = os.open("f.bin", os.O_RDWR | os.O_CREAT, 0o600); os.pwrite(fd, b"abcdef", 0); print(os.pread(fd, 3, 2), os.lseek(fd, 0, 2)); os.fsync(fd); os.close(fd)
+print(sorted(e.name for e in os.scandir(".") if e.is_file() and e.name.startswith("f.")), os.path.realpath("f.bin").endswith("f.bin"))
+os.rename("f.bin", "g.bin"); os.remove("g.bin"); print(os.path.exists("g.bin"))
+#### json edge cases: nan, big ints, surrogates, order, separators, object hooks
+import json
+from collections import OrderedDict, namedtuple
+print(json.dumps({"nan": float("nan"), "big": 10**25, "esc": "\u2028 \" \\", "n": None, 1: True}))
+print(json.loads('[1e3, -0, 12345678901234567890, "\\ud83d\\ude00", NaN]'))
+print(json.loads('{"a":1,"a":2}', object_pairs_hook=list), json.dumps([1, {"b": 2}], separators=(",", ":"), indent=None))
+print(json.loads("1.10", parse_float=str), json.dumps("é", ensure_ascii=False), json.dumps((1, 2)))
+try: json.dumps({(1, 2): 3})
+except TypeError as e: print(e)
+print(json.JSONDecoder().raw_decode('{"x": [1]} trailing'))
+#### classes: slots, __getattr__, __call__, context, iteration, __init_subclass__
+class Plugin:
+    registry = {}
+    def __init_subclass__(cls, /, key=None, **kw): super().__init_subclass__(**kw); Plugin.registry[key or cls.__name__] = cls
+class A(Plugin, key="alpha"): pass
+class B(Plugin): pass
+print(sorted(Plugin.registry))
+class Lazy:
+    def __getattr__(self, n): return n.upper()
+    def __call__(self, *a, **k): return (a, k)
+    def __getitem__(self, k): return k
+    def __contains__(self, x): return x == 1
+    def __len__(self): return 0
+    def __enter__(self): return self
+    def __exit__(self, *e): print("exit", e[0].__name__ if e[0] else None); return True
+l = Lazy(); print(l.abc, l(1, k=2), l[1:2, ...], 1 in l, bool(l))
+with l: raise ValueError
+class S:
+    __slots__ = ("a",)
+    def __class_getitem__(cls, k): return f"{cls.__name__}[{k}]"
+print(S[int], [c.__name__ for c in type("D", (A, B), {}).__mro__][:4])
+#### generate a random-walk report with seed, written as markdown and csv
+import random, csv, statistics, textwrap
+from pathlib import Path
+rng = random.Random(7)
+walk = [0]
+for _ in range(20): walk.append(walk[-1] + rng.choice((-1, 1)))
+Path("out").mkdir(exist_ok=True)
+with open("out/walk.csv", "w", newline="") as f: csv.writer(f).writerows(enumerate(walk))
+md = textwrap.dedent(f"""\
+    # Walk
+    | min | max | mean |
+    |---|---|---|
+    | {min(walk)} | {max(walk)} | {statistics.fmean(walk):.3f} |
+    """)
+Path("out/report.md").write_text(md)
+print(md, Path("out/walk.csv").read_text().count("\n"), rng.sample(range(100), 3), random.Random(1).gauss(0, 1))
+#### html table scraped with html.parser, and a sqlite report from it
+from html.parser import HTMLParser
+import sqlite3
+class T(HTMLParser):
+    def __init__(self): super().__init__(); self.rows, self.on = [], False
+    def handle_starttag(self, t, a):
+        if t == "tr": self.rows.append([])
+        self.on = t in ("td", "th")
+    def handle_endtag(self, t): self.on = False
+    def handle_data(self, d):
+        if self.on: self.rows[-1].append(d.strip())
+p = T(); p.feed("<table><tr><th>City<th>Pop</tr><tr><td>Köln</td><td>1 084&nbsp;831</td></tr><tr><td>Bonn<td>331885</table>")
+head, *rows = p.rows
+con = sqlite3.connect(":memory:")
+con.execute(f"create table c ({', '.join(head)})")
+con.executemany("insert into c values (?, ?)", [(n, int("".join(ch for ch in v if ch.isdigit()))) for n, v in rows])
+print(head, con.execute("select City, Pop, round(100.0 * Pop / (select sum(Pop) from c), 1) from c order by Pop desc").fetchall())
+#### importlib, packages written by the code, relative imports, reload, __main__
+import importlib, os, sys, pathlib
+os.makedirs("pkg/sub", exist_ok=True)
+pathlib.Path("pkg/__init__.py").write_text("from .core import VALUE\n__version__ = '1'\n")
+pathlib.Path("pkg/core.py").write_text("VALUE = 1\n")
+pathlib.Path("pkg/sub/__init__.py").write_text("from ..core import VALUE as V\n")
+importlib.invalidate_caches()
+import pkg
+from pkg.sub import V
+print(pkg.VALUE, V, pkg.__version__)
+pathlib.Path("pkg/core.py").write_text("VALUE = 22\n")
+importlib.reload(pkg.core); print(pkg.core.VALUE)
+import runpy
+pathlib.Path("tool.py").write_text("import sys\nif __name__ == '__main__':\n    answer = 42\n")
+print(runpy.run_path("tool.py", run_name="__main__")["answer"], importlib.util.find_spec("nope_nope") is None)
+#### sqlite: threads with a connection each write one file, and a lock is an error
+import sqlite3, threading
+path = "count.db"
+with sqlite3.connect(path) as con:
+    con.execute("create table n(v integer)"); con.execute("insert into n values (0)")
+def add():
+    own = sqlite3.connect(path, timeout=60, isolation_level=None)
+    for _ in range(25):
+        own.execute("begin immediate"); own.execute("update n set v = v + 1"); own.execute("commit")
+    own.close()
+threads = [threading.Thread(target=add) for _ in range(4)]
+[t.start() for t in threads]; [t.join() for t in threads]
+print(con.execute("select v from n").fetchone(), con.execute("pragma integrity_check").fetchone())
+a, b = sqlite3.connect(path, timeout=0), sqlite3.connect(path, timeout=0)
+a.execute("begin exclusive")
+try:
+    b.execute("update n set v = 0")
+except sqlite3.OperationalError as e:
+    print(e)
+a.rollback(); b.execute("update n set v = 7"); b.commit(); print(a.execute("select v from n").fetchone())
+#### multiprocessing: a manager, processes, a pool with starmap and shared memory
+from multiprocessing import Manager, Pool, Process, Queue, shared_memory
+import os
+def square(d, i, q):
+    d[i] = i * i
+    q.put(i)
+def add(a, b):
+    return a + b
+if __name__ == "__main__":
+    with Manager() as m:
+        d, names, q = m.dict(), m.list(), Queue()
+        ps = [Process(target=square, args=(d, i, q), name=f"p{i}") for i in range(3)]
+        [p.start() for p in ps]; [p.join() for p in ps]
+        names.extend([p.name for p in ps])
+        print(dict(sorted(d.items())), list(names), sorted(q.get() for _ in ps))
+    with Pool(2) as pool:
+        print(pool.starmap(add, [(1, 2), (3, 4)]), sorted(pool.imap_unordered(abs, [-1, -2])), pool.apply_async(add, (5, 6)).get(timeout=60))
+    block = shared_memory.SharedMemory(create=True, size=16)
+    block.buf[:3] = b"abc"
+    other = shared_memory.SharedMemory(name=block.name)
+    print(bytes(other.buf[:3]), block.size >= 16)
+    other.close(); block.close(); block.unlink()
+    from multiprocessing.shared_memory import ShareableList
+    s = ShareableList([1, "two", 3.0]); print(s[1], len(s)); s.shm.close(); s.shm.unlink()
+#### errors without a text still have a name
+try:
+    assert 1 == 2
+except AssertionError as e:
+    print(repr(str(e)), type(e).__name__)
+try:
+    raise StopIteration
+except Exception as e:
+    print(f"{type(e).__name__}: {e}")
+#### destructors run at the end, in order, after atexit
+import atexit, gc, weakref
+class Resource:
+    def __init__(self, name):
+        self.name = name
+        print("open", name)
+    def __del__(self):
+        print("close", self.name)
+first, second = Resource("first"), Resource("second")
+Resource("nobody's")
+ring = Resource("ring")
+ring.itself = ring
+atexit.register(print, "atexit")
+weakref.finalize(first, print, "finalized")
+def work():
+    local = Resource("local")
+    return len(local.name)
+print(work(), "end of the program")
+#### inspect: the source of classes and functions of the program
+import inspect
+class Shape:
+    """A shape."""
+    def area(self, side: float = 2.0, *, unit="cm") -> str:
+        return f"{side ** 2}{unit}"
+def helper(*args, **kwargs):
+    # a comment
+    return args
+print(inspect.getsource(Shape), inspect.getsource(Shape.area), inspect.getsource(helper), sep="---\n")
+print(inspect.getdoc(Shape), inspect.signature(Shape.area), inspect.getsourcelines(helper)[1], inspect.getfullargspec(helper).varkw)
+#### multiprocessing: typed values and arrays, start methods
+import multiprocessing as mp
+def fill(numbers, total, count):
+    with numbers.get_lock():
+        for i in range(len(numbers)):
+            numbers[i] = i / 2
+    with total.get_lock():
+        total.value += sum(numbers)
+    count.value = 2.0
+if __name__ == "__main__":
+    mp.set_start_method("spawn", force=True)
+    numbers, total, count, ratio = mp.Array("d", 4), mp.Value("d", 1), mp.Value("i", 0), mp.Value("f", 0.0)
+    try:
+        count.value = 2.5
+    except TypeError as error:
+        print(type(error).__name__)
+    worker = mp.Process(target=fill, args=(numbers, total, ratio))
+    worker.start()
+    worker.join()
+    print(numbers[:], numbers[1:3], len(numbers), total.value, count.value, ratio.value, mp.get_start_method())
+    print(list(mp.Array("i", [3, 1, 2])), mp.RawArray("d", [1, 2])[:], mp.Array("i", 2, lock=False)[:])
+    with mp.Manager() as manager:
+        print(manager.Value("i", 5).value, manager.Array("d", [1, 2]), dict(manager.dict(a=1)))
+#### the system's locale is UTF-8
+import locale, sys
+locale.setlocale(locale.LC_ALL, "")
+print(locale.getpreferredencoding(), sys.stdout.encoding.lower(), locale.getlocale()[1])
+with open("ü.txt", "w") as f:
+    print(f.encoding, f.write("naïve 日本"))
+print(open("ü.txt").read(), locale.format_string("%.2f", 1234.5, grouping=True), f"{1234567:n}")
+#### destructors that use classes, functions and lists of the program
+class Connection:
+    opened = 0
+    def __init__(self, name):
+        self.name = name
+        Connection.opened += 1
+    def __del__(self):
+        Connection.opened -= 1
+        note("closed " + self.name)
+log = []
+def note(text):
+    log.append(text)
+    print(text, len(log), Connection.opened)
+kept = Connection("kept")
+pool = [Connection("pooled")]
+Connection("dropped")
+print("end of the program")
+#### multiprocessing: names, exit codes and pids
+from multiprocessing import Process, current_process
+import os, sys, time
+def work(code):
+    sys.exit(code)
+if __name__ == "__main__":
+    print(current_process().name, current_process().daemon)
+    workers = [Process(target=work, args=(code,)) for code in (0, 3)] + [Process(target=time.sleep, args=(0,), name="sleeper", daemon=True)]
+    print([w.exitcode for w in workers])
+    for w in workers:
+        w.start()
+    print(all(isinstance(w.pid, int) for w in workers))
+    for w in workers:
+        w.join()
+        w.close() if w.name == "never" else None
+    print([(w.name, w.exitcode, w.is_alive()) for w in workers])

@@ -67,3 +67,20 @@ UNION ALL SELECT a.region || '>' || b.region, count(*), sum(a.amount - b.amount)
 ---- percent of each region by month, with a CTE chain
 WITH monthly AS (SELECT strftime('%Y-%m', day) AS month, region, sum(amount) AS total FROM sales GROUP BY 1, 2), whole AS (SELECT month, sum(total) AS all_of FROM monthly GROUP BY month)
 SELECT month, region, printf('%.1f%%', 100.0 * total / all_of) AS share, iif(total > all_of / 2, 'lead', '') AS mark FROM monthly JOIN whole USING (month) ORDER BY month, region;
+---- windows: ntile, lead, named windows, filter, exclude
+SELECT day, region, amount, ntile(2) OVER w AS half, lead(amount, 1, 0) OVER w AS next, count(*) FILTER (WHERE region = 'EU') OVER w AS eu FROM sales WINDOW w AS (ORDER BY day, region) ORDER BY day, region;
+---- recursive numbers, strings split, and a histogram
+WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 50 FROM n WHERE i < 100) SELECT i AS low, i + 49 AS high, (SELECT count(*) FROM sales WHERE amount >= i AND amount < i + 50) AS n, printf('%.*c', (SELECT count(*) FROM sales WHERE amount >= i AND amount < i + 50), '#') AS bar FROM n;
+---- upsert, returning, generated column, check constraint
+CREATE TABLE stock(item TEXT PRIMARY KEY, n INTEGER CHECK (n >= 0), double INTEGER GENERATED ALWAYS AS (n * 2));
+INSERT INTO stock(item, n) VALUES ('pen', 1), ('ink', 5);
+INSERT INTO stock(item, n) VALUES ('pen', 3) ON CONFLICT(item) DO UPDATE SET n = n + excluded.n;
+SELECT * FROM stock ORDER BY item;
+---- correlated subqueries, exists, not in, all in one
+SELECT p.label, (SELECT max(day) FROM sales s WHERE s.product = p.product) AS last, EXISTS (SELECT 1 FROM sales s WHERE s.product = p.product AND s.amount > 50) AS big FROM products p WHERE p.product NOT IN (SELECT product FROM sales WHERE note = 'rush') ORDER BY 1;
+---- date arithmetic: quarters, weekdays, gaps between sales
+SELECT day, strftime('%w', day) AS weekday, (CAST(strftime('%m', day) AS INTEGER) + 2) / 3 AS quarter, CAST(julianday(day) - julianday(lag(day) OVER (ORDER BY day)) AS INTEGER) AS gap, date(day, 'start of month', '+1 month', '-1 day') AS month_end FROM (SELECT DISTINCT day FROM sales) ORDER BY day;
+---- json objects, arrays and table functions
+SELECT json_group_array(json_object('p', product, 'n', n)) AS doc, (SELECT sum(value) FROM json_each('[1,2,3]')) AS total, json_extract('{"a":{"b":[7,8]}}', '$.a.b[1]') AS deep, '{"k":5}' ->> 'k' AS arrow FROM (SELECT product, count(*) AS n FROM sales GROUP BY 1 ORDER BY 1);
+---- values, row values, iif, nullif, typeof, quote, hex, printf, instr
+SELECT iif(amount > 50, 'high', 'low') AS band, nullif(region, 'EU') AS other, typeof(amount) AS t, quote(note) AS q, printf('%08.2f', amount) AS f, instr(product, 'n') AS at FROM sales WHERE (region, product) IN (VALUES ('EU', 'pen'), ('US', 'ink')) ORDER BY day, product;

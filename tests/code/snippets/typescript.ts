@@ -309,3 +309,95 @@ const half = pipe(parse, (n) => (n % 2 ? fail<number>(`${n} is odd`) : ok(n / 2)
 type Shape = { kind: 'circle'; r: number } | { kind: 'rect'; w: number; h: number }; const area = (s: Shape): number => { switch (s.kind) { case 'circle': return +(Math.PI * s.r ** 2).toFixed(2); case 'rect': return s.w * s.h; } };
 for (const text of ['10', '7', 'x']) { const r = half(text); console.log(r.ok ? r.value : `${r.error.name}: ${r.error.message}`); }
 console.log([{ kind: 'circle', r: 1 }, { kind: 'rect', w: 2, h: 3 }].map((s) => area(s as Shape)), (<T extends object>(o: T) => Object.keys(o) as (keyof T)[])({ a: 1, b: 2 }));
+//// legacy decorators with factories are standard decorators here: class, method, field, getter
+function logged(value: Function, ctx: ClassMethodDecoratorContext) { return function (this: any, ...a: any[]) { console.log(`-> ${String(ctx.name)}(${a})`); return value.apply(this, a); }; }
+function bound(_: any, ctx: ClassMethodDecoratorContext) { ctx.addInitializer(function (this: any) { this[ctx.name] = this[ctx.name].bind(this); }); }
+const min = (n: number) => (_: undefined, ctx: ClassFieldDecoratorContext) => (v: number) => { if (v < n) throw new RangeError(`${String(ctx.name)} < ${n}`); return v; };
+function entity(name: string) { return <T extends new (...a: any[]) => object>(C: T, _: ClassDecoratorContext) => class extends C { table = name; }; }
+@entity('users') class User { @min(1) age = 5; constructor(public name: string) {} @logged @bound greet(x: string) { return `${x} ${this.name}`; } }
+const u = new User('ann'); const { greet } = u; console.log(greet('hi'), (u as any).table, u.age);
+//// enums: heterogeneous, computed, const, declare merge, iteration, bit flags
+enum E { A, B = 5, C, D = 'd'.length, F = 1 << 3 } enum S { Up = 'UP', Down = 'DOWN' } const enum K { X = 10, Y } enum E { G = 100 }
+enum Perm { None = 0, Read = 1, Write = 2, All = Read | Write }
+console.log(E, E[5], E.C, E.F, E.G, S.Up, Object.values(S), K.Y, Perm.All, Perm[3], (Perm.Read | Perm.Write) === Perm.All);
+const keys = Object.keys(E).filter((k) => isNaN(Number(k))); console.log(keys); function f(s: S): string { switch (s) { case S.Up: return 'u'; case S.Down: return 'd'; } } console.log(f(S.Down));
+//// namespaces: nested, exported, aliases, merging with a function, private members
+namespace Geo { const hidden = 2; export interface P { x: number } export const unit: P = { x: hidden }; export namespace Deep { export const v = hidden * 2; export enum Q { A = 1 } } export function scale(p: P, k = 3): P { return { x: p.x * k }; } export class C { constructor(readonly p: P = unit) {} } }
+import D = Geo.Deep; function lib(x: number) { return lib.base + x; } namespace lib { export let base = 10; } console.log(Geo.scale(Geo.unit), D.v, D.Q.A, lib(1), (lib.base = 20, lib(1)), new Geo.C().p, Object.keys(Geo)); namespace A.B.C { export const d = 'abc'; } console.log(A.B.C.d);
+//// generics: constraints, keyof, infer, variadic tuples, const type parameters, defaults
+type ElementOf<T> = T extends readonly (infer U)[] ? U : never; type Getters<T> = { [K in keyof T as `get${Capitalize<string & K>}`]: () => T[K] };
+function getters<T extends object>(o: T): Getters<T> { return Object.fromEntries(Object.entries(o).map(([k, v]) => [`get${k[0].toUpperCase()}${k.slice(1)}`, () => v])) as Getters<T>; }
+const tuple = <const T extends readonly unknown[]>(...t: T) => t; function pick<T, K extends keyof T>(o: T, ...ks: K[]): Pick<T, K> { return ks.reduce((a, k) => ({ ...a, [k]: o[k] }), {} as Pick<T, K>); }
+class Box<T = string> { #v?: T; static of<U>(v: U): Box<U> { const b = new Box<U>(); b.#v = v; return b; } map<V>(f: (v: T) => V): Box<V> { return Box.of(f(this.#v!)); } get value(): T | undefined { return this.#v; } }
+const x: ElementOf<typeof arr> = 2; const arr = [1, 2] as const; console.log(getters({ name: 'n', age: 3 }).getAge(), tuple(1, 'a'), pick({ a: 1, b: 2 }, 'a'), Box.of(2).map((n) => n + 0.5).value, x, <number>1, (y: any) => y satisfies unknown);
+//// abstract class, interface merging, index signatures, this types, overloads, accessors
+interface Shape { area(): number } interface Shape { name: string } abstract class Base implements Shape { abstract area(): number; get name(): string { return this.constructor.name; } protected log?(): void; toString(): string { return `${this.name}:${this.area().toFixed(1)}`; } }
+class Circle extends Base { constructor(private readonly r: number) { super(); } override area() { return Math.PI * this.r ** 2; } } class Sq extends Base { declare tag: string; constructor(protected s = 2) { super(); } area(): number { return this.s ** 2; } scale(k: number): this { this.s *= k; return this; } }
+function parse(x: string): number; function parse(x: number): string; function parse(x: any): any { return typeof x === 'string' ? +x : String(x); } console.log(`${new Circle(1)} ${new Sq().scale(2)}`, parse('4') + 1, parse(4) + 1, 'tag' in new Sq()); let v!: string; v = 'definite'; console.log(v);
+//// async typed pipeline with Result type, exhaustive never, assertion functions
+type Result<T, E = Error> = { ok: true; value: T } | { ok: false; error: E }; const ok = <T>(value: T): Result<T, never> => ({ ok: true, value }); const fail = <E>(error: E): Result<never, E> => ({ ok: false, error });
+function assertNumber(x: unknown): asserts x is number { if (typeof x !== 'number') throw new TypeError(`not a number: ${x}`); } function never(x: never): never { throw new Error(`unexpected ${x}`); }
+async function load(id: number): Promise<Result<{ id: number }, 'missing' | 'denied'>> { await new Promise<void>((r) => setTimeout(r, 1)); return id > 1 ? ok({ id }) : fail(id === 1 ? 'denied' : 'missing'); }
+const show = (r: Awaited<ReturnType<typeof load>>): string => { if (r.ok) return `id ${r.value.id}`; switch (r.error) { case 'missing': return 'M'; case 'denied': return 'D'; default: return never(r.error); } };
+(async (): Promise<void> => { console.log((await Promise.all([0, 1, 2].map(load))).map(show)); try { assertNumber('x' as unknown); } catch (e: unknown) { if (e instanceof TypeError) console.log(e.message); } })();
+//// using and await using with Symbol.dispose, satisfies, import type, type-only members
+import type { Stats } from 'node:fs'; import { type PathLike, existsSync } from 'node:fs'; import * as path from 'node:path';
+class Res implements Disposable { constructor(readonly n: string) { console.log('open', n); } [Symbol.dispose]() { console.log('close', this.n); } }
+function work(): string { using a = new Res('a'); using b = new Res('b'); return `${a.n}${b.n}`; } console.log(work()); { await using c = { async [Symbol.asyncDispose]() { console.log('async close'); } }; console.log(typeof c); }
+const conf = { port: 80, host: 'h' } satisfies Record<string, string | number>; console.log(conf.port.toFixed(1), existsSync('nope' as PathLike), path.posix.join('a', 'b')); export type X = Stats; export const z: number = 1;
+//// typed event bus, mapped handlers, private names, static blocks and optional calls
+type Events = { login: { user: string }; logout: undefined }; class Bus<M extends Record<string, any>> { static #count = 0; static { Bus.#count = 10; } #h: { [K in keyof M]?: Array<(p: M[K]) => void> } = {}; on<K extends keyof M>(k: K, f: (p: M[K]) => void): () => void { (this.#h[k] ??= []).push(f); Bus.#count++; return () => { this.#h[k] = this.#h[k]?.filter((g) => g !== f); }; } emit<K extends keyof M>(k: K, ...[p]: M[K] extends undefined ? [] : [M[K]]): void { this.#h[k]?.forEach((f) => f(p as M[K])); } static get count() { return Bus.#count; } has(o: object): boolean { return #h in o; } }
+const bus = new Bus<Events>(); const off = bus.on('login', ({ user }) => console.log('in', user)); bus.on('logout', () => console.log('out')); bus.emit('login', { user: 'ann' }); off(); bus.emit('login', { user: 'bob' }); bus.emit('logout'); console.log(Bus.count, bus.has(bus), bus.has({}), (bus as any).nothing?.(), (undefined as any)?.[0]);
+//// JSX-free component tree, recursive types, template literal types, unique symbols, bigint
+type Json = string | number | boolean | null | Json[] | { [k: string]: Json }; type Node2 = { tag: string; kids?: (Node2 | string)[]; attrs?: Record<`data-${string}` | 'id', string> }; const h = (tag: string, attrs: Node2['attrs'] | null, ...kids: (Node2 | string)[]): Node2 => ({ tag, ...(attrs && { attrs }), kids });
+const render = (n: Node2 | string): string => typeof n === 'string' ? n : `<${n.tag}${Object.entries(n.attrs ?? {}).map(([k, v]) => ` ${k}="${v}"`).join('')}>${(n.kids ?? []).map(render).join('')}</${n.tag}>`; console.log(render(h('div', { id: 'a', 'data-x': '1' } as any, h('b', null, 'hi'), '!')));
+declare const brand: unique symbol; type Id = string & { [brand]: 'id' }; const id = 'x1' as Id; const big: bigint = 2n ** 64n; const walk = (j: Json, d = 0): number => j !== null && typeof j === 'object' ? Math.max(d, ...Object.values(j).map((v) => walk(v, d + 1))) : d; console.log(id.length, big.toString(16), walk({ a: [{ b: 1 }] }), (<T,>(v: T): T => v)(3));
+//// class fields order, parameter properties before fields, accessor, override, optional methods
+class A { x = this.init(); constructor(public readonly a: number, protected b = a * 2, private c?: string) { console.log('ctor', this.a, this.b, this.c, this.x); } init() { return `init ${this.a}`; } accessor level = 1; static s: number = 4; static readonly t = A.s + 1; ['comp' + 'uted']() { return 'c'; } } class B2 extends A { y = 'y' + this.a; constructor() { super(7); console.log(this.y); } override init() { return `B ${this.a} ${this.y}`; } }
+const b = new B2(); b.level += 4; console.log(b.level, A.t, (b as any).computed(), Object.keys(b), JSON.stringify(b));
+//// export default function, export list, re-export types, top-level await in a module
+import { setTimeout as sleep } from 'node:timers/promises'; interface Opts { readonly retries?: number; onTry?(n: number): void } export class Retry { constructor(private o: Opts = {}) {} async run<T>(f: (n: number) => Promise<T>): Promise<T> { let last: unknown; for (let i = 1; i <= (this.o.retries ?? 3); i++) { this.o.onTry?.(i); try { return await f(i); } catch (e) { last = e; await sleep(1); } } throw last; } }
+const value: string = await new Retry({ onTry: (n) => console.log('try', n) }).run(async (n) => { if (n < 3) throw new Error('no'); return `ok after ${n}`; }); console.log(value); try { await new Retry({ retries: 1 }).run(() => Promise.reject(new Error('always'))); } catch (e) { console.log((e as Error).message); } export type { Opts };
+//// decorators of the time before the standard: methods, accessors, parameters, properties and classes
+function Log(target: any, propertyKey: string, descriptor: PropertyDescriptor) {
+  const original = descriptor.value;
+  descriptor.value = function (...args: any[]) {
+    const result = original.apply(this, args);
+    console.log(`${propertyKey}(${args.join(', ')}) = ${result}`);
+    return result;
+  };
+  return descriptor;
+}
+function Min(least: number) {
+  return (target: Object, key: string) => {
+    const values = new WeakMap<object, number>();
+    Object.defineProperty(target, key, { enumerable: true, get() { return values.get(this); },
+      set(value: number) { if (value < least) throw new RangeError(`${key} is less than ${least}`); values.set(this, value); } });
+  };
+}
+const required: [string, number][] = [];
+const Required = (target: Object, key: string, index: number) => { required.push([key, index]); };
+function sealed(constructor: Function) { Object.seal(constructor); Object.seal(constructor.prototype); }
+@sealed
+class Account {
+  @Min(0) balance = 10;
+  constructor(public owner: string) {}
+  @Log deposit(@Required amount: number): number { return (this.balance += amount); }
+}
+const account = new Account('Ann');
+account.deposit(5);
+try { account.balance = -1; } catch (error) { console.log((error as Error).message); }
+console.log(required, Object.isSealed(Account), Object.keys(account));
+//// standard class decorators: sealed, registered, replaced, and printed as tsc leaves them
+const registry = new Map<string, Function>();
+function register(name?: string) {
+  return <T extends new (...args: any[]) => object>(target: T, context: ClassDecoratorContext) => { registry.set(name ?? String(context.name), target); };
+}
+function sealed(target: Function, _: ClassDecoratorContext) { Object.seal(target); Object.seal(target.prototype); }
+function stamped<T extends new (...args: any[]) => object>(target: T, _: ClassDecoratorContext<T>) {
+  return class extends target { stamp = 1; };
+}
+@sealed @register('users') class Users { list() { return ['Ann']; } }
+@register() class Orders {}
+@stamped class Invoice { total = 2; }
+console.log([...registry.keys()], Object.isSealed(Users), new Users().list(), Users, Orders, (new Invoice() as any).stamp);
