@@ -19,7 +19,7 @@ static void put_text(struct buf *b, struct slice s) {
     buf_put_slice(b, s);
 }
 
-/* One entry; true when it fits. */
+/* Appends one entry; true if it fits. */
 static bool put_entry(void *ctx, struct slice id, const struct filter_entry *e) {
     struct buf *b = ctx;
     put_u32(b, (uint32_t)e->created_ms);
@@ -145,5 +145,7 @@ int filter_box_open(struct filter_memory *m, const uint8_t key[FILTER_BOX_KEY], 
     struct reader r = {(const uint8_t *)room, len, false};
     while (fine && r.left)
         fine = take_entry(&r, m);
-    return fine ? 0 : err_set(err, "the vault does not open: it was changed, or sealed with another key");
+    return fine
+               ? 0
+               : err_set(err, "the vault cannot be decrypted: it was changed, or encrypted with another key");
 }

@@ -7,7 +7,7 @@
 #include <immintrin.h>
 #endif
 
-#define HEAD_AHEAD 4 /* bytes behind a block that its heads depend on */
+#define HEAD_AHEAD 4 /* bytes after a block that its heads depend on */
 
 static struct class_masks scalar_block(const char *block) {
     struct class_masks m = {0};

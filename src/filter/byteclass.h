@@ -1,4 +1,4 @@
-/* The first pass: 32 bytes at a time become bit masks of what each byte is. */
+/* The first pass: converts 32 bytes at a time into bit masks of byte classes. */
 #pragma once
 
 #include <stddef.h>
@@ -10,15 +10,15 @@ struct class_masks {
     uint32_t alnum;
     uint32_t digit;
     uint32_t punct; /* @ : = % ~ > */
-    uint32_t joint; /* alnum, punct and + - . / _ : what words of keys and addresses are made of */
+    uint32_t joint; /* alnum, punct and + - . / _ : characters of keys and addresses */
     uint32_t dash;  /* - alone */
-    uint32_t odd;   /* backslash, &, and bytes beyond ASCII: the text may need folding */
+    uint32_t odd;   /* backslash, & and non-ASCII bytes: the text may need folding */
     uint32_t far;   /* the same without the backslash */
-    uint32_t u;     /* the letter that makes a backslash one of those */
+    uint32_t u;     /* the letter u: with a backslash it is an escape that needs folding */
     uint32_t percent;
-    uint32_t quote; /* ' and ", and # and & that one comparison finds with them */
-    uint32_t lead;  /* a blank and ( : a quote behind one may open an argument */
-    uint32_t head;  /* where a token may start; set by pii_byteclass_heads alone */
+    uint32_t quote; /* ' and ", and also # and &, which the same comparison matches */
+    uint32_t lead;  /* a blank and ( : a quote after one may open an argument */
+    uint32_t head;  /* where a token may start; set only by pii_byteclass_heads */
 };
 
 #define CLASS_HEAD 3
@@ -28,8 +28,8 @@ struct class_heads {
     uint8_t letter[CLASS_HEAD][2][16];
 };
 void pii_byteclass_head_add(struct class_heads *h, unsigned group, const char *name);
-/* Marks where such letters may stand, and digits that preserve_may_start() may accept. `out` has the classes;
- * bytes up to `end` may be read. */
+/* Marks positions where such letters may be, and digits that preserve_may_start() may accept. `out` has the
+ * classes; bytes up to `end` may be read. */
 void pii_byteclass_heads(const struct class_heads *h, const char *text, const char *end, size_t blocks,
                          struct class_masks *out);
 
@@ -40,7 +40,7 @@ uint64_t pii_byteclass_near(const char *text, uint64_t *ret_lines);
 typedef void class_fn(const char *text, size_t blocks, struct class_masks *out);
 
 void pii_byteclass_scalar(const char *text, size_t blocks, struct class_masks *out);
-/* The fastest that this machine can run. */
+/* The fastest implementation for this machine. */
 class_fn *pii_byteclass_best(void);
-/* The one that all machines of its sort can run. */
+/* The implementation for all machines of this architecture. */
 class_fn *pii_byteclass_common(void);

@@ -54,7 +54,7 @@ static const struct iin iins[] = {
 };
 
 bool pii_check_card(const char *digits, size_t len, bool loose, const char **ret_brand) {
-    if (len < 12 || len > 19 || !pii_check_luhn(digits, len)) /* most numbers are out by now */
+    if (len < 12 || len > 19 || !pii_check_luhn(digits, len)) /* excludes most numbers */
         return false;
     for (size_t i = 0; i < ARRAY_LEN(iins); i++) {
         const struct iin *r = &iins[i];
@@ -164,7 +164,7 @@ static uint32_t log2_256(uint32_t v) {
         1024, 1046, 1067, 1087, 1106, 1124, 1141, 1158, 1173, 1188, 1203, 1217, 1230, 1243, 1256, 1268,
         1280, 1291, 1302, 1313, 1323, 1333, 1343, 1353, 1362, 1371, 1380, 1389, 1397, 1405, 1414, 1421,
         1429, 1437, 1444, 1452, 1459, 1466, 1473, 1480, 1486, 1493, 1499, 1505, 1512, 1518, 1524, 1530};
-    if (v < ARRAY_LEN(small)) /* how often a character stands in a key, and how long most keys are */
+    if (v < ARRAY_LEN(small)) /* frequencies of characters, and lengths of most keys */
         return small[v];
     const uint32_t whole = 31u - (uint32_t)__builtin_clz(v);
     uint64_t x = ((uint64_t)v << 32) >> whole; /* 1.0 <= x < 2.0 with 32 bits behind the point */
@@ -183,7 +183,7 @@ static uint32_t log2_256(uint32_t v) {
 /* n log n in 1/256ths. */
 static uint64_t weight(uint32_t n) { return (uint64_t)n * log2_256(n); }
 
-/* What one more of a character that was there n times adds to the sum over all of weight(n). */
+/* The increase of the sum of weight(n) if a character that occurred n times occurs once more. */
 static uint64_t weight_step(uint32_t n) {
     static const uint16_t small[] = {
         0,    512,  703,  833,  922,  996,  1060, 1118, 1155, 1201, 1235, 1269, 1307, 1325, 1364, 1384,

@@ -6,6 +6,8 @@
  */
 #include "filter/detect.h"
 
+#define WORDS_BACK 24 /* bytes before a number that may have a word of another script */
+
 static bool quoteish(char c) {
     return ch_is(c, CH_QUOTE) || c == '\\' || c == '(' || c == '[' || c == '<' || c == '*';
 }
@@ -34,7 +36,7 @@ struct slice pii_context_key(const struct detect *d, uint32_t at, uint32_t *ret_
     return slice_trim(slice_of(d->p + start, end - start));
 }
 
-static uint32_t keys_look(struct pii_keys *keys, const struct words *words, struct slice key) {
+static uint32_t keys_lookup(struct pii_keys *keys, const struct words *words, struct slice key) {
     struct pii_key *at = pii_keys_at(keys, key);
     if (!at)
         return pii_words_key(words, key);
@@ -46,12 +48,12 @@ static uint32_t keys_look(struct pii_keys *keys, const struct words *words, stru
 }
 
 uint32_t pii_context_hints(struct detect *d, struct slice key) {
-    return keys_look(&detect_memory(d)->keys, d->eng->words, key);
+    return keys_lookup(&detect_memory(d)->keys, d->eng->words, key);
 }
 
 uint32_t pii_context_outer(struct detect *d) {
     if (!d->key_known && d->key.len)
-        d->key_hints = d->outer_keys ? keys_look(d->outer_keys, d->eng->words, d->key)
+        d->key_hints = d->outer_keys ? keys_lookup(d->outer_keys, d->eng->words, d->key)
                                      : pii_words_key(d->eng->words, d->key);
     d->key_known = true;
     return d->key_hints;
@@ -107,7 +109,7 @@ static uint32_t count_char(struct slice s, char c) {
     return n;
 }
 
-/* A head names its columns: letters, no digits worth the name, no sentence. */
+/* A header has names of columns: letters, few digits, no sentence. */
 static bool head_like(struct slice line) {
     uint32_t letters = 0, digits = 0;
     if (line.len > 2048)
@@ -240,6 +242,14 @@ static uint32_t sql_hints(const struct detect *d, uint32_t start) {
 /* A telephone or a handset among the eight bytes before a value. */
 static bool phone_sign(const struct detect *d, uint32_t from, uint32_t start) {
     static const char sign[] = "\xe2\x98\x8e", handset[] = "\xf0\x9f\x93\x9e";
+    static const char *const words[] = {"\xe7\x94\xb5\xe8\xaf\x9d",
+                                        "\xe9\x9b\xbb\xe8\xa9\xb1", /* Chinese, Japanese: telephone */
+                                        "\xe6\x89\x8b\xe6\x9c\xba",
+                                        "\xe6\x89\x8b\xe6\xa9\x9f", /* mobile */
+                                        "\xe8\xaf\x9d\xef\xbc\x9a",
+                                        "\xec\xa0\x84\xed\x99\x94", /* Korean */
+                                        "\xed\x9c\xb4\xeb\x8c\x80\xed\x8f\xb0",
+                                        NULL};
     uint64_t eight = 0;
     if (start - from >= sizeof(eight))
         memcpy(&eight, d->p + start - sizeof(eight), sizeof(eight));
@@ -247,6 +257,10 @@ static bool phone_sign(const struct detect *d, uint32_t from, uint32_t start) {
         memcpy(&eight, d->p + from, start - from);
     if (!(eight & UINT64_C(0x8080808080808080)))
         return false;
+    const uint32_t near = start - from < WORDS_BACK ? from : start - WORDS_BACK;
+    for (const char *const *w = words; *w; w++)
+        if (memmem(d->p + near, start - near, *w, strlen(*w)))
+            return true;
     for (uint32_t i = start; i > from && start - i < 8; i--)
         if (((uint8_t)d->p[i - 1] == 0xe2 && d->n - i > 2 && memcmp(d->p + i - 1, sign, 3) == 0) ||
             ((uint8_t)d->p[i - 1] == 0xf0 && d->n - i > 3 && memcmp(d->p + i - 1, handset, 4) == 0))
@@ -287,7 +301,7 @@ static uint32_t near_hints(const struct detect *d, uint32_t start, uint32_t end)
     uint32_t stop = tail;
     while (stop < d->n && stop - tail < 12 && ch_alpha(d->p[stop]))
         stop++;
-    const uint32_t after = pii_words_look(d->eng->words, slice_of(d->p + tail, stop - tail));
+    const uint32_t after = pii_words_lookup(d->eng->words, slice_of(d->p + tail, stop - tail));
     return hints | (stop - tail > 2 && after & (HINT_PHONE | HINT_LINE) ? HINT_PHONE : 0);
 }
 
@@ -300,10 +314,10 @@ struct hints pii_context_of(struct detect *d, uint32_t start, uint32_t end) {
         h.label = sql_hints(d, start);
     if (h.label & HINT_LINE)
         h.label |= HINT_PHONE;
-    /* the key of a whole text labels a value that is (nearly) all of it */
+    /* the key of a text labels a value that is (nearly) all of it */
     if (!h.label && end - start + 16 >= d->n)
         h.label = pii_context_outer(d);
-    /* a specific label outweighs the words around */
+    /* a specific label outweighs nearby words */
     if (!(h.label & ~(uint32_t)(HINT_USER | HINT_NUMBER | HINT_KEY | HINT_PUBLIC | HINT_TALK | HINT_WALLET)))
         h.near = near_hints(d, start, end);
     return h;

@@ -1,4 +1,4 @@
-/* Addresses of crypto currencies, told from other long words by their checksums. */
+/* Addresses of crypto currencies, distinguished from other long words by their checksums. */
 #include "base/mem.h"
 #include "base/sha.h"
 #include "filter/detect.h"
@@ -8,8 +8,8 @@
 static const char base58[] = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 static const char ripple58[] = "rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oFqi1tuvAxyz";
 
-/* 25 bytes of version, hash and check: false for anything else. The version goes first: it is there to be
- * compared, a digest has to be made. */
+/* 25 bytes of version, hash and check: false for anything else. The version is checked first, because it
+ * needs no digest. */
 static bool base58_check(const char *text, size_t len, const char *alphabet, const char *versions) {
     uint32_t words[7] = {0}; /* the number, its lowest part first */
     uint8_t out[25], first[SHA_BYTES], second[SHA_BYTES];
@@ -106,7 +106,7 @@ bool pii_crypto_read(struct detect *d, uint32_t at, uint32_t *ret_end) {
     if (!sub)
         return false;
     unsigned score = 95;
-    if (sub[0] == 'e') { /* 0x and forty hex digits have no checksum that everyone writes */
+    if (sub[0] == 'e') { /* 0x with forty hex digits has no checksum in common use */
         const struct hints h = pii_context_of(d, at, i);
         score = (h.label | h.near) & HINT_WALLET ? 90 : 60;
     }

@@ -1,9 +1,13 @@
-/* Values in disguise: base64 and percent runs are opened to a fixed depth; invisible characters, look-alikes
- * and character escapes are folded away before a second look. */
+/* Encoded values: base64 and percent runs are decoded to a fixed depth. Invisible characters, look-alikes and
+ * character escapes are folded before a second scan. */
 #include "base/hex.h"
 #include "filter/detect.h"
 
 #include "base/mem.h"
+
+#define CREDENTIALS_MAX 512 /* bytes of base64 */
+#define TAG_LEN 4           /* bytes of a tag character in UTF-8 */
+#define TAG_RUN 10          /* of them in a row are a text */
 
 static int base64_val(char c) {
     static const int8_t table[256] = {
@@ -19,10 +23,13 @@ static int base64_val(char c) {
     return table[(uint8_t)c] - 1;
 }
 
+/* Line ends between the characters are skipped. */
 static size_t base64_decode(struct slice in, char *out) {
     uint32_t acc = 0, bits = 0;
     size_t n = 0;
     for (size_t i = 0; i < in.len; i++) {
+        if (in.ptr[i] == '\n' || in.ptr[i] == '\r')
+            continue;
         acc = acc << 6 | (uint32_t)base64_val(in.ptr[i]);
         bits += 6;
         if (bits >= 8) {
@@ -33,9 +40,9 @@ static size_t base64_decode(struct slice in, char *out) {
     return n;
 }
 
-/* Text and not a digest: no control characters, and what is beyond ASCII is UTF-8. */
+/* Text and not a digest: no control characters, and non-ASCII bytes are UTF-8. */
 static bool printable(struct slice s) {
-    unsigned more = 0; /* bytes of the character that are still to come */
+    unsigned more = 0; /* remaining bytes of the character */
     for (size_t i = 0; i < s.len; i++) {
         const uint8_t c = (uint8_t)s.ptr[i];
         if (more) {
@@ -53,8 +60,24 @@ static bool printable(struct slice s) {
     return true;
 }
 
-/* Scans decoded text one level further down; the strongest find, or NULL. */
-static const struct pii_span *look_inside(struct detect *d, struct slice text, struct pii_spans *found) {
+/* Base64 of `user:password`, both without blanks. */
+bool pii_decode_credentials(struct slice text) {
+    char plain[CREDENTIALS_MAX];
+    while (text.len && text.ptr[text.len - 1] == '=')
+        text.len--;
+    if (text.len > sizeof(plain) || text.len % 4 == 1)
+        return false;
+    for (size_t i = 0; i < text.len; i++)
+        if (base64_val(text.ptr[i]) < 0)
+            return false;
+    struct slice rest = slice_of(plain, base64_decode(text, plain)), user;
+    if (!printable(rest) || memchr(rest.ptr, ' ', rest.len) || memchr(rest.ptr, '\n', rest.len))
+        return false;
+    return slice_cut(&rest, ':', &user) && user.len && rest.len;
+}
+
+/* Scans decoded text one level deeper; the strongest span, or NULL. */
+static const struct pii_span *detect_inside(struct detect *d, struct slice text, struct pii_spans *found) {
     struct detect_memory memory;
     struct detect inner = {.eng = d->eng,
                            .memory = &memory,
@@ -73,7 +96,7 @@ static const struct pii_span *look_inside(struct detect *d, struct slice text, s
     return best;
 }
 
-/* Most runs show in their first characters already that they hold no text. */
+/* The first characters of most runs show that they contain no text. */
 static bool control_first(const char *p) {
     const int a = base64_val(p[0]), b = base64_val(p[1]), c = base64_val(p[2]), e = base64_val(p[3]);
     if ((a | b | c | e) < 0)
@@ -88,7 +111,63 @@ static bool control_first(const char *p) {
     return false;
 }
 
-bool pii_decode_base64_run(struct detect *d, uint32_t at, uint32_t *ret_end) {
+static bool line_is_text(const char *p, uint32_t len) {
+    for (uint32_t k = 0; k + 4 <= len; k += 4)
+        if (control_first(p + k))
+            return false;
+    return true;
+}
+
+/* base64 in lines, as mail and the program `base64` write it: lines of one length, of whole groups of four.
+ */
+static uint32_t wrapped_end(const struct detect *d, uint32_t at, uint32_t end) {
+    const uint32_t width = end - at;
+    if (width % 4 || width < PII_WRAPPED_MIN)
+        return end;
+    for (uint32_t line = width; line == width;) {
+        uint32_t i = end;
+        i += detect_at(d, i) == '\r';
+        if (detect_at(d, i) != '\n')
+            break;
+        const uint32_t start = ++i;
+        while (i < d->n && i - at < PII_ENCODED_MAX && base64_val(d->p[i]) >= 0)
+            i++;
+        line = i - start;
+        if (line == 0 || line > width || !line_is_text(d->p + start, line))
+            break;
+        end = i;
+    }
+    return end;
+}
+
+/* The run from `at` to `end` is this text: is something in it that is looked for? */
+static bool add_inside(struct detect *d, uint32_t at, uint32_t end, struct slice text) {
+    if (!printable(text))
+        return false;
+    cleanup_pii_spans struct pii_spans found;
+    pii_spans_init(&found);
+    const struct pii_span *best = detect_inside(d, text, &found);
+    const uint32_t before = d->out->count;
+    if (best)
+        pii_detect_add(d, at, end, best->kind, best->score, best->sub);
+    if (d->out->count == before)
+        return false;
+    d->out->at[before].encoded = true;
+    return true;
+}
+
+static bool add_base64(struct detect *d, uint32_t at, uint32_t end, uint32_t *ret_end) {
+    cleanup_free char *text = mem_alloc((end - at) / 4 * 3 + 4);
+    const size_t len = base64_decode(slice_of(d->p + at, end - at), text);
+    while (end < d->n && d->p[end] == '=')
+        end++;
+    if (!add_inside(d, at, end, slice_of(text, len)))
+        return false;
+    *ret_end = end;
+    return true;
+}
+
+static bool decode_run(struct detect *d, uint32_t at, uint32_t *ret_end) {
     uint32_t i = at;
     char head[13];
     if (d->depth == 0)
@@ -98,7 +177,7 @@ bool pii_decode_base64_run(struct detect *d, uint32_t at, uint32_t *ret_end) {
     if (control_first(d->p + at))
         return false;
     for (uint32_t k = 0; k < 16;
-         k += 4) { /* most runs show in their first characters that they hold no text */
+         k += 4) { /* the first characters of most runs show that they contain no text */
         if (base64_val(d->p[at + k]) < 0 || base64_val(d->p[at + k + 1]) < 0 ||
             base64_val(d->p[at + k + 2]) < 0 || base64_val(d->p[at + k + 3]) < 0)
             return false;
@@ -111,22 +190,59 @@ bool pii_decode_base64_run(struct detect *d, uint32_t at, uint32_t *ret_end) {
     *ret_end = i;
     if (i - at < PII_ENCODED_MIN)
         return false;
-    cleanup_free char *text = mem_alloc((i - at) / 4 * 3 + 4);
-    const size_t len = base64_decode(slice_of(d->p + at, i - at), text);
-    if (!printable(slice_of(text, len)))
+    /* Lines of a text that was decoded as a whole are not decoded with all that follow once more. */
+    const uint32_t wrapped = at < d->wrapped_done ? i : wrapped_end(d, at, i);
+    if (wrapped > i)
+        d->wrapped_done =
+            wrapped - at < PII_ENCODED_MAX - PII_WRAPPED_AGAIN ? wrapped : wrapped - PII_WRAPPED_AGAIN;
+    return (wrapped > i && add_base64(d, at, wrapped, ret_end)) || add_base64(d, at, i, ret_end);
+}
+
+/* Groups of four start at one of four places. From there it goes back as long as groups are text. */
+bool pii_decode_base64(struct detect *d, uint32_t at, uint32_t *ret_end) {
+    for (uint32_t back = 0; back < 4 && back <= at && d->n - at >= 4; back++) {
+        uint32_t start = at - back;
+        if (back && base64_val(d->p[start]) < 0)
+            break;
+        if (control_first(d->p + start))
+            continue;
+        while (start >= 4 && at - start < PII_BASE64_BACK && !control_first(d->p + start - 4))
+            start -= 4;
+        if (decode_run(d, start, ret_end) || (start < at - back && decode_run(d, at - back, ret_end)))
+            return true;
+    }
+    return false;
+}
+
+/* The first digit of a byte of text. */
+static bool starts_text(char digit) { return (digit >= '2' && digit <= '7') || (digit | 0x20) >= 'c'; }
+
+bool pii_decode_hex_run(struct detect *d, uint32_t at, uint32_t *ret_end) {
+    char head[PII_HEX_HEAD];
+    const uint32_t start = at;
+    if (d->n - at >= PII_HEX_MIN && d->p[at] == '0' && (d->p[at + 1] | 0x20) == 'x')
+        at += 2;
+    if (d->depth == 0 || d->n - at < PII_HEX_MIN || !starts_text(d->p[at]) || !starts_text(d->p[at + 4]))
         return false;
-    cleanup_pii_spans struct pii_spans found;
-    pii_spans_init(&found);
-    const struct pii_span *best = look_inside(d, slice_of(text, len), &found);
-    if (!best)
+    for (uint32_t k = 0; k < PII_HEX_HEAD; k++) { /* a digest shows in its first bytes that it is none */
+        const int high = hex_value(d->p[at + 2 * k]), low = hex_value(d->p[at + 2 * k + 1]);
+        if ((high | low) < 0)
+            return false;
+        head[k] = (char)(high << 4 | low);
+        if (!printable(slice_of(head, k + 1)))
+            return false;
+    }
+    uint32_t i = at;
+    while (i + 1 < d->n && i - at < PII_ENCODED_MAX && hex_value(d->p[i]) >= 0 && hex_value(d->p[i + 1]) >= 0)
+        i += 2;
+    if (i - at < PII_HEX_MIN)
         return false;
-    while (i < d->n && d->p[i] == '=')
-        i++;
+    cleanup_free char *text = mem_alloc((i - at) / 2);
+    for (uint32_t k = 0; k < (i - at) / 2; k++)
+        text[k] = (char)(hex_value(d->p[at + 2 * k]) << 4 | hex_value(d->p[at + 2 * k + 1]));
+    if (!add_inside(d, start, i, slice_of(text, (i - at) / 2)))
+        return false;
     *ret_end = i;
-    const uint32_t before = d->out->count;
-    pii_detect_add(d, at, i, best->kind, best->score, best->sub);
-    if (d->out->count > before)
-        d->out->at[before].encoded = true;
     return true;
 }
 
@@ -134,7 +250,7 @@ static bool percent_run_char(char c) {
     return (uint8_t)c > ' ' && !ch_is(c, CH_QUOTE) && c != '<' && c != '>';
 }
 
-/* One layer of %XX off; map[k] is the source offset of byte k. */
+/* Decodes one layer of %XX; map[k] is the source offset of byte k. */
 static size_t percent_decode(const char *in, const uint32_t *in_map, size_t len, char *out, uint32_t *map) {
     size_t n = 0;
     for (size_t i = 0; i < len; n++) {
@@ -171,12 +287,12 @@ void pii_decode_percent(struct detect *d, uint32_t at) {
         n = percent_decode(text, map, n, text, map);
     cleanup_pii_spans struct pii_spans found;
     pii_spans_init(&found);
-    look_inside(d, slice_of(text, n), &found);
+    detect_inside(d, slice_of(text, n), &found);
     for (uint32_t i = 0; i < found.count; i++) {
         const struct pii_span *s = &found.at[i];
         const uint32_t before = d->out->count;
         if (memchr(d->p + map[s->start], '%', map[s->end] - map[s->start]) == NULL)
-            continue; /* the plain pass sees it as well */
+            continue; /* the plain pass finds it as well */
         pii_detect_add(d, map[s->start], map[s->end], s->kind, s->score, s->sub);
         if (d->out->count > before)
             d->out->at[before].encoded = true;
@@ -187,8 +303,8 @@ void pii_decode_percent(struct detect *d, uint32_t at) {
 
 enum fold_sort { FOLD_ALWAYS, FOLD_AT_DIGIT, FOLD_LETTER };
 
-/* The ASCII character that a code point passes for: 0 keeps it, 1 drops it. Letters of other alphabets only
- * count in company of ASCII ones, blanks and dashes only beside digits: text in its own script is no trick.
+/* The ASCII character that a code point resembles: 0 keeps it, 1 drops it. Letters of other alphabets only
+ * count next to ASCII ones, blanks and dashes only next to digits: text in its own script is not an evasion.
  */
 static char fold_point(uint32_t c, enum fold_sort *ret_sort) {
     static const struct {
@@ -273,9 +389,27 @@ static char fold_escape(const char *p, size_t left, uint32_t *ret_len) {
     return v > ' ' && v < 0x7f && v != '"' && v != '\\' ? (char)v : 0;
 }
 
+/* Tag characters (U+E0020 to U+E007E) spell invisible ASCII. A long run of them is text of its own; few of
+ * them between visible letters are dropped. */
+static bool is_tag(struct slice t, size_t i) {
+    return i + TAG_LEN <= t.len && (uint8_t)t.ptr[i] == 0xF3 && (uint8_t)t.ptr[i + 1] == 0xA0 &&
+           ((uint8_t)t.ptr[i + 2] & 0xFE) == 0x80;
+}
+
+static char fold_tag(struct slice t, size_t i) {
+    size_t first = i, end = i;
+    while (first >= TAG_LEN && i - first < TAG_RUN * TAG_LEN && is_tag(t, first - TAG_LEN))
+        first -= TAG_LEN;
+    while (end - i < TAG_RUN * TAG_LEN && is_tag(t, end))
+        end += TAG_LEN;
+    uint32_t len;
+    const uint32_t code = utf8_point(t.ptr + i, t.len - i, &len) - 0xE0000;
+    return end - first >= TAG_RUN * TAG_LEN && code > ' ' && code < 0x7f ? (char)code : 1;
+}
+
 static bool company(char c) { return ch_alnum(c) || c == '@'; }
 
-/* The decision at byte i of the text; *ret_len bytes are concerned. */
+/* The result for byte i of the text; it covers *ret_len bytes. */
 static char fold_at(struct slice t, size_t i, uint32_t *ret_len) {
     enum fold_sort sort = FOLD_ALWAYS;
     const uint8_t c = (uint8_t)t.ptr[i];
@@ -284,6 +418,10 @@ static char fold_at(struct slice t, size_t i, uint32_t *ret_len) {
         return fold_escape(t.ptr + i, t.len - i, ret_len);
     if (c < 0xC2)
         return 0;
+    if (is_tag(t, i)) {
+        *ret_len = TAG_LEN;
+        return fold_tag(t, i);
+    }
     const char to = fold_point(utf8_point(t.ptr + i, t.len - i, ret_len), &sort);
     if (to == 0 || sort == FOLD_ALWAYS)
         return to;
@@ -321,6 +459,10 @@ char *pii_decode_fold(struct slice t, uint32_t *ret_len, uint32_t **ret_map) {
                 out[n++] = t.ptr[i + k];
             }
         } else if (to != 1) {
+            if (is_tag(t, i) && !(i >= TAG_LEN && is_tag(t, i - TAG_LEN))) {
+                map[n] = (uint32_t)i; /* the visible text before it is another word */
+                out[n++] = ' ';
+            }
             map[n] = (uint32_t)i;
             out[n++] = to;
         }

@@ -3,6 +3,7 @@
  *
  *   +41 (0)96 471 07 95     3714-496353-98431     251-89-4203     1982-05-17     22.10.1983
  */
+#include "base/mem.h"
 #include "filter/checks.h"
 #include "filter/detect.h"
 
@@ -12,7 +13,7 @@
 struct run {
     uint32_t start; /* with the plus or parenthesis */
     uint32_t end;
-    char digits[RUN_DIGITS_MAX + GROUP_COPY]; /* what is behind the last one is not read */
+    char digits[RUN_DIGITS_MAX + GROUP_COPY]; /* bytes after the last digit are not read */
     uint32_t count;
     uint32_t groups;
     uint32_t len[PII_GROUPS_MAX];  /* of each group */
@@ -88,7 +89,7 @@ static void run_read(const struct detect *d, const struct word *w, struct run *r
             skip = 1;
             sep = '(';
             open = r->paren = true;
-        } else if (sep == ')') {
+        } else if (skip && sep == ')') {
             open = false;
         }
         if (!skip)
@@ -101,6 +102,10 @@ static void run_read(const struct detect *d, const struct word *w, struct run *r
         run_group(d, w, r, &i);
     }
     r->end = i;
+    if (open && r->start + 1 == at) { /* (536-22-1234): the brackets are around the number, not of it */
+        r->start = at;
+        r->paren = false;
+    }
 }
 
 static int digits_int(const char *p, size_t len) {
@@ -158,7 +163,7 @@ static uint32_t card_groups(const struct run *r) {
 static bool card_read(struct detect *d, const struct run *r, struct hints h, uint32_t *ret_end) {
     uint32_t groups = card_groups(r);
     if (groups == 5 && r->len[4] == 4 && (h.label | h.near) & HINT_CARD)
-        groups = 4; /* the next card begins behind it */
+        groups = 4; /* the next card starts after it */
     if (!groups || !detect_wants(d, PII_CREDIT_CARD) || r->plus)
         return false;
     uint32_t len = 0;
@@ -183,6 +188,37 @@ static bool card_read(struct detect *d, const struct run *r, struct hints h, uin
     pii_detect_add(d, r->start, end, PII_CREDIT_CARD, score > 99 ? 99 : score, brand);
     *ret_end = end;
     return true;
+}
+
+/* 4111.1111.1111.1111, 3714_496353_98431: groups of a card with separators that no card is printed with. The
+ * issuer's prefix must fit in full, because versions and paths are grouped like this too. */
+static bool card_disguised(struct detect *d, uint32_t at, uint32_t *ret_end) {
+    static const uint32_t shapes[][4] = {{4, 4, 4, 4}, {4, 6, 5}, {4, 6, 4}};
+    const char sep = detect_at(d, at + 4), before = detect_before(d, at);
+    if (!detect_wants(d, PII_CREDIT_CARD) || ch_alnum(before) || before == '_' || before == sep)
+        return false;
+    for (size_t s = 0; s < ARRAY_LEN(shapes); s++) {
+        char digits[16];
+        uint32_t i = at, count = 0;
+        bool fits = true;
+        for (uint32_t g = 0; fits && g < 4 && shapes[s][g]; g++) {
+            if (g)
+                fits = detect_at(d, i++) == sep;
+            for (uint32_t k = 0; fits && k < shapes[s][g]; k++, i++) {
+                fits = ch_digit(detect_at(d, i));
+                digits[count++] = detect_at(d, i);
+            }
+        }
+        const char *brand = "card";
+        const char after = detect_at(d, i);
+        if (!fits || ch_alnum(after) || after == '_' || (after == sep && ch_alnum(detect_at(d, i + 1))) ||
+            !pii_check_card(digits, count, false, &brand))
+            continue;
+        pii_detect_add(d, at, i, PII_CREDIT_CARD, 80, brand);
+        *ret_end = i;
+        return true;
+    }
+    return false;
 }
 
 /* 219-09-9999, however it is separated. */
@@ -218,7 +254,7 @@ static bool ssn_read(struct detect *d, const struct run *r, struct hints h, uint
     return true;
 }
 
-/* x126, ext. 126, ext 126 behind a number. */
+/* x126, ext. 126, ext 126 after a number. */
 static uint32_t extension(const struct detect *d, uint32_t at) {
     uint32_t i = at;
     while (detect_at(d, i) == ' ' && i - at < 2)
@@ -237,7 +273,7 @@ static uint32_t extension(const struct detect *d, uint32_t at) {
     return i > digits && i - digits < 7 && !word_after(d, i) ? i : at;
 }
 
-/* How much a national number is worth by its shape alone: 0 none, else a score. */
+/* The score of a national number by its shape alone; 0: none. */
 static unsigned national_shape(const struct run *r) {
     const uint32_t g = r->groups;
     const char first = r->digits[0];
@@ -339,7 +375,7 @@ static bool phone_read(struct detect *d, const struct run *r, struct hints h, ui
     return true;
 }
 
-/* May a number start here? After letters, in fractions, in amounts and behind hyphens it may not. */
+/* Can a number start here? Not after letters, in fractions, in amounts or after hyphens. */
 static bool number_starts(const struct detect *d, uint32_t start) {
     const char c = detect_before(d, start);
     if (c == '.' || c == ',')
@@ -358,8 +394,8 @@ static uint32_t skip_number(const struct detect *d, uint32_t at) {
     return i;
 }
 
-/* 555-123-4567 219-09-9998: groups that are joined in another way than by the blank before the next are a
- * number of their own. */
+/* 555-123-4567 219-09-9998: groups with separators other than the blank before the next are separate numbers.
+ */
 static void run_part(struct run *r) {
     for (uint32_t g = 2; g < r->groups; g++) {
         if (r->sep[g] != ' ' || r->sep[g - 1] == ' ' || r->sep[g - 1] == ')' || r->sep[g - 1] == '(' ||
@@ -412,7 +448,7 @@ static uint32_t run_kinds(struct detect *d, const struct word *w, bool glued) {
     return r.stop[0];
 }
 
-/* 10.0.0.1 and no 10.25: behind up to three digits comes another dot. */
+/* 10.0.0.1 and not 10.25: another dot follows up to three digits. */
 static bool second_dot(const struct detect *d, uint32_t at) {
     return detect_at(d, at) == '.' || detect_at(d, at + 1) == '.' || detect_at(d, at + 2) == '.';
 }
@@ -424,6 +460,8 @@ uint32_t pii_digits_read(struct detect *d, const struct word *w) {
         i++;
     const uint32_t len = i - at;
     const char c = detect_at(d, i), c1 = detect_at(d, i + 1);
+    if (len == 4 && (c == '.' || c == '_' || c == '/') && ch_digit(c1) && card_disguised(d, at, &end))
+        return end;
     if (c == '.' && len <= 3 && ch_digit(c1)) {
         if (detect_wants(d, PII_IP) && second_dot(d, i + 2) && pii_network_ipv4(d, at, &end))
             return end;

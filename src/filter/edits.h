@@ -1,4 +1,4 @@
-/* Changes to a text, in its offsets. */
+/* Changes to a text, by offset. */
 #pragma once
 
 #include "base/arena.h"
@@ -12,16 +12,16 @@ struct edits {
     size_t cap;
 };
 
-/* Settled: sorted, disjoint, their texts in the arena. */
+/* Sorted and disjoint, texts in the arena. */
 struct filter_edits {
     const struct splice_edit *at;
     size_t count;
 };
 void filter_edits_free(struct edits *e);
 void filter_edits_add(struct edits *e, uint32_t start, uint32_t end, struct slice text);
-/* Sorts, and drops what lies inside another. */
+/* Sorts, and drops edits inside others. */
 void filter_edits_settle(struct edits *e);
-/* A settled copy that lives in the arena, texts and all. */
+/* A settled copy in the arena, including texts. */
 struct filter_edits filter_edits_keep(struct edits *e, struct arena *a);
-/* Applies settled edits. False when the result is over the buffer's ceiling. */
+/* Applies settled edits. False if the result exceeds the buffer's ceiling. */
 bool filter_edits_apply(struct slice src, const struct splice_edit *edits, size_t count, struct buf *out);

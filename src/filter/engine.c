@@ -10,10 +10,11 @@
 #include "filter/detect.h"
 #include "filter/preserve.h"
 
-#define LITERAL_MIN 8 /* characters of the shortest text that reads as a token */
+#define LITERAL_MIN 8 /* characters of the shortest text that can be a token */
 #define LONG_WORD 16
 #define SHORTEST 5        /* characters of the shortest text that anything is found in */
 #define SCAN_BLOCKS 32    /* whose masks are made at a time */
+#define BASE64_BACK 64    /* characters before a long word that may belong to its base64 */
 #define WALLET_MIN 25     /* characters of the shortest address of a crypto currency */
 #define SECRET_RUN_MIN 14 /* characters of the shortest secret or address that is one run */
 
@@ -185,11 +186,8 @@ static uint32_t read_long(struct detect *d, uint32_t at, unsigned len) {
                                      ['M'] = 1, ['T'] = 1, ['b'] = 1, ['l'] = 1, ['r'] = 1};
     if (len >= WALLET_MIN && wallet[(uint8_t)d->p[at]] && pii_crypto_read(d, at, &end))
         return end;
-    uint32_t start = at;
-    while (start > 0 && at - start < 64 && ch_is(d->p[start - 1], CH_URL64 | CH_B64) &&
-           d->p[start - 1] != '=')
-        start--;
-    if (d->depth && pii_decode_base64_run(d, detect_before(d, start) == '%' ? at : start, &end))
+    if (d->depth &&
+        ((len >= PII_HEX_MIN && pii_decode_hex_run(d, at, &end)) || pii_decode_base64(d, at, &end)))
         return end;
     uint32_t i = at;
     while (i > 0 && at - i < 16 && (ch_space(d->p[i - 1]) || ch_is(d->p[i - 1], CH_QUOTE)))
@@ -218,7 +216,7 @@ static uint32_t read_long(struct detect *d, uint32_t at, unsigned len) {
     return at;
 }
 
-/* Names of kinds start at words, or behind an escaped bracket: %5BEMAIL, \\u005bEMAIL, \\nEMAIL. */
+/* Names of kinds start at words, or after an escaped bracket: %5BEMAIL, \\u005bEMAIL, \\nEMAIL. */
 static void find_escaped(struct detect *d, uint32_t at) {
     if (d->n - at < LITERAL_MIN)
         return;
@@ -228,10 +226,10 @@ static void find_escaped(struct detect *d, uint32_t at) {
         pii_literal_read(d, d->p[at] == 'u' ? at + 5 : at + 1);
 }
 
-/* Text that reads as a token, in one block. */
+/* Text that looks like a token, in one block. */
 static void read_literals(struct detect *d, uint32_t base, const struct class_masks *m, uint32_t starts,
                           uint32_t escaped) {
-    if (d->n - base < CLASS_BYTES + LITERAL_MIN) /* the last ones have no room for one */
+    if (d->n - base < CLASS_BYTES + LITERAL_MIN) /* the last bytes are too few for one */
         starts &=
             d->n - base < LITERAL_MIN ? 0 : (uint32_t)((UINT64_C(1) << (d->n - base - LITERAL_MIN + 1)) - 1);
     for (uint32_t todo = starts & m->head; todo; todo &= todo - 1) {
@@ -245,7 +243,7 @@ static void read_literals(struct detect *d, uint32_t base, const struct class_ma
         find_escaped(d, base + (uint32_t)__builtin_ctz(todo));
 }
 
-/* Most blocks have no place where one may start. */
+/* Most blocks have no position where one can start. */
 static inline void find_literals(struct detect *d, uint32_t base, const struct class_masks *m,
                                  uint32_t starts) {
     const uint32_t odd = m->odd << 1 | (base > 0 && d->p[base - 1] == '\\');
@@ -254,7 +252,9 @@ static inline void find_literals(struct detect *d, uint32_t base, const struct c
         read_literals(d, base, m, starts, escaped);
 }
 
-/* A short number that nothing follows which could make it part of a longer one: a count, a year, a line. */
+static inline bool is_letter(char c) { return ch_alpha(c) || (uint8_t)c >= 0x80; }
+
+/* A short number that is not part of a longer one: a count, a year, a line. */
 static inline bool number_alone(const struct detect *d, const struct word *w) {
     const uint32_t end = w->at + w->len;
     if (w->len > 6 || ~w->digits & ((UINT64_C(1) << w->len) - 1) || end + 1 >= d->n)
@@ -268,6 +268,8 @@ static inline bool number_alone(const struct detect *d, const struct word *w) {
     case ' ':
     case '/':
         return (!ch_digit(next) && next != '(') || word_digits_near(w) < 7;
+    case '_': /* a card in fours */
+        return w->len != 4 || !ch_digit(next);
     case '-':
     case '(':
     case ')':
@@ -278,8 +280,21 @@ static inline bool number_alone(const struct detect *d, const struct word *w) {
     }
 }
 
+/* 12 March, 3rd, 4. Mai: a day before or behind the name of a month. */
+static inline bool may_be_day(const struct detect *d, const struct word *w) {
+    if (w->len > 4 || (w->len > 2 && w->digits & 4) || d->n - w->at < w->len + 5)
+        return false;
+    const char *p = d->p + w->at + w->len;
+    const bool gap = *p == ' ' || *p == ',' || *p == '.' || *p == '-';
+    return gap && (is_letter(p[1]) || (p[1] == ' ' && (ch_digit(p[2]) || is_letter(p[2]))) ||
+                   (ch_digit(p[1]) && ch_digit(p[4]) && w->at > 3 && d->p[w->at - 1] == ' ' &&
+                    is_letter(d->p[w->at - 2])));
+}
+
 static uint32_t read_digits(struct detect *d, const struct word *w) {
     uint32_t end = w->at;
+    if (may_be_day(d, w) && pii_dates_words(d, w->at, &end))
+        return end;
     if (number_alone(d, w))
         return w->at + w->len;
     if (w->len < 8 || (detect_at(d, w->at + w->len) != ':' && detect_at(d, w->at + w->len) != '|') ||
@@ -290,32 +305,35 @@ static uint32_t read_digits(struct detect *d, const struct word *w) {
     return end;
 }
 
-/* Letters and digits behind a blank and a word that ends as names of secrets do: password, token, key, auth.
- */
+/* Letters and digits after a blank and a word with the ending of a secret's name: password, token, key, auth,
+ * or of a scheme: Basic, Bearer. */
 static inline bool follows_key(const struct detect *d, const struct word *w) {
-    static const bool last[32] = {['d' & 31] = true, ['s' & 31] = true, ['t' & 31] = true, ['n' & 31] = true,
-                                  ['y' & 31] = true, ['h' & 31] = true, ['w' & 31] = true};
+    static const bool last[32] = {['d' & 31] = true, ['s' & 31] = true, ['t' & 31] = true,
+                                  ['n' & 31] = true, ['y' & 31] = true, ['h' & 31] = true,
+                                  ['w' & 31] = true, ['c' & 31] = true, ['r' & 31] = true};
     const uint64_t all = (UINT64_C(1) << w->len) - 1, digits = w->digits & all;
     return w->len > 3 && digits && digits != all && w->at > 3 && d->p[w->at - 1] == ' ' &&
            ch_alpha(d->p[w->at - 2]) && last[d->p[w->at - 2] & 31];
 }
 
-/* May the quote open an argument, or follow a word? Behind `: ` and `= ` it is read as an assignment. */
+/* Can the quote open an argument, or follow a word? After `: ` and `= ` it is read as an assignment. */
 static inline bool opens_argument(const struct detect *d, uint32_t at) {
     return at > 3 && ch_is(d->p[at], CH_QUOTE) &&
            (d->p[at - 1] == '(' || d->p[at - 2] == ',' || d->p[at - 2] == '(' || ch_alnum(d->p[at - 2]));
 }
 
-/* A word that starts at a digit or a letter; returns where the readers have got to. */
+/* A word that starts with a digit or a letter; returns the offset after what the readers have handled. */
 static uint32_t read_start(struct detect *d, const struct word *w) {
-    const uint32_t end =
-        w->digits & 1 ? read_digits(d, w) : read_word(d, w->at, (w->digits & 0x7f) != 0, w->len);
+    uint32_t end;
+    if (w->len >= PII_HEX_MIN && w->digits & 1 && d->depth && pii_decode_hex_run(d, w->at, &end))
+        return end;
+    end = w->digits & 1 ? read_digits(d, w) : read_word(d, w->at, (w->digits & 0x7f) != 0, w->len);
     if (end == w->at && follows_key(d, w))
         pii_secret_directive(d, w->at);
     return end == w->at && w->len >= LONG_WORD ? read_long(d, w->at, w->len) : end;
 }
 
-/* A mask of one block with that of the next behind it: what lies ahead of each byte of the first. */
+/* A mask of one block combined with the next: the bits ahead of each byte of the first. */
 static inline uint64_t window(uint32_t now, uint32_t next) { return (uint64_t)next << 32 | now; }
 
 /* Which word starts deserve a look: digits; words with a digit among their first, or two letters with a
@@ -348,15 +366,15 @@ static inline uint32_t bits_from(uint32_t base, uint32_t from) {
     return from <= base ? ~UINT32_C(0) : from - base >= CLASS_BYTES ? 0 : ~UINT32_C(0) << (from - base);
 }
 
-/* Is the letter at `at`, behind a backslash, the escape of a blank with a word right behind it? */
+/* Is the letter at `at`, after a backslash, the escape of a blank that a word follows directly? */
 static bool escapes_blank(const struct detect *d, uint32_t at) {
     const char c = d->p[at];
     return d->p[at - 1] == '\\' && d->n - at > 1 &&
            (c == 'n' || c == 't' || c == 'r' || c == 'f' || c == 'b') && ch_alnum(d->p[at + 1]);
 }
 
-/* One block at `base`; the masks of the next one stand behind its own. `skip` is where the readers have got
- * to. */
+/* One block at `base`; the masks of the next one follow its own. `skip` is the offset after what the readers
+ * have handled. */
 static uint32_t read_block(struct detect *d, uint32_t base, const struct class_masks *m, uint32_t starts,
                            uint32_t skip) {
     const uint64_t alnum = window(m[0].alnum, m[1].alnum), digit = window(m[0].digit, m[1].digit);
@@ -387,8 +405,8 @@ static uint32_t read_block(struct detect *d, uint32_t base, const struct class_m
     return skip;
 }
 
-/* Does folding change what starts at this byte? Most lead bytes say no by themselves: those of accented Latin
- * letters, of Chinese and of most signs. */
+/* Does folding change the character at this byte? Most lead bytes exclude it: accented Latin letters, Chinese
+ * and most symbols. */
 static bool folds_at(const struct detect *d, uint32_t at) {
     const uint8_t c = (uint8_t)d->p[at];
     const bool may =
@@ -404,7 +422,7 @@ static void class_rest(const struct detect *d, uint32_t len, struct class_masks 
         d->eng->class_of(copy, 1, m);
         return;
     }
-    const unsigned before = CLASS_BYTES - len; /* what of the text's last block was seen already */
+    const unsigned before = CLASS_BYTES - len; /* bytes of the last block that were seen before */
     d->eng->class_of(d->p + d->n - CLASS_BYTES, 1, m);
     m->alnum >>= before;
     m->digit >>= before;
@@ -419,7 +437,7 @@ static void class_rest(const struct detect *d, uint32_t len, struct class_masks 
     m->lead >>= before;
 }
 
-/* The masks of up to `most` blocks from `base` on, and empty ones behind the last; how many. */
+/* The masks of up to `most` blocks from `base` on, then empty ones; returns their number. */
 static uint32_t class_blocks(const struct detect *d, uint32_t base, uint32_t most, struct class_masks *m) {
     const uint32_t left = base < d->n ? d->n - base : 0, whole = left / CLASS_BYTES;
     uint32_t blocks = whole < most ? whole : most;
@@ -433,8 +451,8 @@ static uint32_t class_blocks(const struct detect *d, uint32_t base, uint32_t mos
     return blocks;
 }
 
-/* A short text of letters alone, without a digit, a sign or a run that could be a key: names and labels. Only
- * a word that reads as a token may stand there. */
+/* A short text of only letters, without a digit, a sign, a quote or a run that could be a key: names and
+ * labels. It can only contain a token. */
 static bool nothing_there(struct detect *d, const struct class_masks *m) {
     if (d->n > 2 * CLASS_BYTES)
         return false;
@@ -443,7 +461,8 @@ static bool nothing_there(struct detect *d, const struct class_masks *m) {
     run &= run >> 1;
     run &= run >> 2;
     run &= run >> 4;
-    if (m[0].digit | m[0].punct | m[0].odd | (two ? m[1].digit | m[1].punct | m[1].odd : 0) ||
+    if (m[0].digit | m[0].punct | m[0].odd | m[0].quote |
+            (two ? m[1].digit | m[1].punct | m[1].odd | m[1].quote : 0) ||
         run & run >> (SECRET_RUN_MIN - 8))
         return false;
     if (d->tokens && d->n >= LITERAL_MIN) {
@@ -464,7 +483,7 @@ static bool folds(const struct detect *d, uint32_t base, const struct class_mask
 
 /* True: folding changes the text. */
 static bool plain_pass(struct detect *d) {
-    struct class_masks m[SCAN_BLOCKS + 2]; /* of a stretch, the block behind it, and none behind the last */
+    struct class_masks m[SCAN_BLOCKS + 2]; /* of a stretch, the next block, and an empty one after the last */
     uint32_t carry = 0, skip = 0, base = 0;
     bool odd = false;
     if (base >= d->n)
@@ -502,7 +521,7 @@ static void scan_folded(struct detect *d, uint32_t first) {
     char *text = pii_decode_fold(slice_of(d->p, d->n), &len, &map);
     const char *p = d->p;
     const uint32_t n = d->n;
-    uint32_t kept = first; /* tokens are read in the text as it is */
+    uint32_t kept = first; /* tokens are read in the unfolded text */
     for (uint32_t i = first; i < d->out->count; i++)
         if (d->out->at[i].kind == PII_LITERAL)
             d->out->at[kept++] = d->out->at[i];
@@ -510,14 +529,14 @@ static void scan_folded(struct detect *d, uint32_t first) {
     d->literals = d->tokens = false;
     d->p = text;
     d->n = len;
-    d->percent_done = d->assign_done = d->option_u = 0;
+    d->percent_done = d->wrapped_done = d->assign_done = d->option_u = 0;
     d->columns = (struct columns){0};
     pii_engine_plain(d);
     for (uint32_t i = first; i < d->out->count; i++) {
         struct pii_span s = d->out->at[i];
         s.start = map[s.start];
         s.end = map[s.end];
-        /* invisible characters behind the last one stay outside */
+        /* invisible characters after the last one are not included */
         if (s.end > s.start)
             d->out->at[kept++] = s;
     }

@@ -1,4 +1,4 @@
-/* Finding and replacing: spans of the detector become tokens, marks or a refusal. */
+/* Finding and replacing: spans of the detector become tokens or marks, or the text is refused. */
 #include "filter/filter.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 static const char *const mode_names[] = {"off", "tokenize", "redact", "block", "report"};
 
-/* A value known by its key or column, to be known everywhere in the document. */
+/* A value identified by its key or column, which is replaced everywhere in the document. */
 struct twin {
     struct slice value;
     unsigned kind;
@@ -20,7 +20,7 @@ struct loose {
     struct loose *next;
 };
 
-/* One text on its way through. */
+/* One text during processing. */
 struct pass {
     struct filter_scope *s;
     const struct filter_options *opt;
@@ -33,9 +33,9 @@ struct pass {
     struct slice src;
     bool blocked;
     bool failed;
-    struct twin *twins; /* values whose kind was known only from their surroundings */
+    struct twin *twins; /* values whose kind is known only from their context */
     size_t twin_count;
-    struct loose *loose; /* short texts in which such a value may stand again without them */
+    struct loose *loose; /* short texts in which such a value may occur again without context */
     /* the text of the content part before, for values cut in two */
     struct source_layer part;
     uint32_t part_array;
@@ -87,7 +87,7 @@ static void pass_free(struct pass *p) {
     pii_spans_free(&p->spans);
 }
 
-/* A token without brackets must be the only element to be read back: behind a line break it could be the rest
+/* A token without brackets must be the only element to be read back: after a line break it could be the rest
  * of another one. */
 static bool stands_alone(struct slice text, uint32_t start, uint32_t end) {
     static const struct slice before = {" \"',;()<>|", 10}, after = {" \t\r\n\"',;()<>|", 14};
@@ -119,7 +119,8 @@ static struct slice mint(struct pass *p, unsigned kind, struct slice value, stru
     return arena_dup(&p->arena, slice_of(token.text, token.len));
 }
 
-/* Its server may have the value back. A vault that is full forgets it, and it is refused like any other. */
+/* The value may be restored for its server. If the vault is full, the value is not stored and is refused like
+ * any other. */
 static void remember_value(struct pass *p, unsigned kind, struct slice value, uint8_t level, bool number) {
     const bool failed = p->failed;
     if (p->opt->remember)
@@ -127,7 +128,7 @@ static void remember_value(struct pass *p, unsigned kind, struct slice value, ui
     p->failed = failed;
 }
 
-/* Is this, whole and untouched, a token that was given out here? */
+/* Is this, complete and unchanged, a token that was issued here? */
 static bool known_token(struct pass *p, struct slice text) {
     const struct filter_vault *v = filter_scope_vault(p->s);
     struct token_match m;
@@ -137,7 +138,7 @@ static bool known_token(struct pass *p, struct slice text) {
            v->ops->get(v->ctx, slice_of(m.id, m.id_len), &p->arena, &e);
 }
 
-/* Replaces text[start..end) of a layer as the kind's mode has it. */
+/* Replaces text[start..end) of a layer according to the mode of the kind. */
 static void replace(struct pass *p, const struct source_layer *l, uint32_t start, uint32_t end,
                     unsigned kind) {
     if (kind == PII_LITERAL && known_token(p, slice_of(l->text.ptr + start, end - start)))
@@ -188,7 +189,7 @@ static void remember(struct pass *p, const struct source_item *item) {
     }
 }
 
-/* The same value again where nothing around it shows its kind: structuredContent beside its text. */
+/* The same value again without context that shows its kind: structuredContent beside its text. */
 static void replace_twins(struct pass *p) {
     size_t budget = FILTER_TWIN_CHECKS_MAX;
     for (const struct loose *l = p->loose; l && p->twin_count; l = l->next) {
@@ -215,7 +216,7 @@ static bool scan_layer(struct pass *p, const struct source_layer *l, struct slic
     return !p->spans.full;
 }
 
-/* A JSON number becomes a string with a token in it; its quotes are escaped as deep as it lies. */
+/* A JSON number becomes a string with a token; its quotes are escaped according to its nesting. */
 static void number_item(struct pass *p, const struct source_item *item) {
     const struct slice text = item->layer.text;
     if (!filter_source_number_fits(text) || !scan_layer(p, &item->layer, item->key))
@@ -242,14 +243,14 @@ static void number_item(struct pass *p, const struct source_item *item) {
     filter_edits_add(&p->edits, from, to, filter_source_escape(quoted, item->layer.level, &p->arena));
 }
 
-/* Kinds that prove themselves, so that two neighbouring texts do not make one by accident. */
+/* Kinds with a checksum or prefix, so that two adjacent texts do not form one by accident. */
 static bool joins(unsigned kind) {
     return kind == PII_EMAIL || kind == PII_CREDIT_CARD || kind == PII_IBAN || kind == PII_SECRET ||
            kind == PII_SSN;
 }
 
-/* A value that starts at the end of the last content part and goes on in this one: how much of this text
- * belongs to it. Its first half is replaced here. */
+/* A value that starts at the end of the previous content part and continues in this one: returns how much of
+ * this text belongs to it. Its first half is replaced here. */
 static uint32_t join_parts(struct pass *p, const struct source_layer *now, unsigned *ret_kind) {
     const struct source_layer *old = &p->part;
     const uint32_t tail = old->text.len < FILTER_JOIN_MAX ? (uint32_t)old->text.len : FILTER_JOIN_MAX;

@@ -1,5 +1,5 @@
-/* National identifiers with their check digits. Bare digits say little, so most need a word nearby
- * ("pesel", "cpf", "national id"); the few with a structure of their own stand alone. */
+/* National identifiers with their check digits. Bare digits are ambiguous, so most need a word nearby
+ * ("pesel", "cpf", "national id"); the few with a distinctive structure do not. */
 #include "filter/checks.h"
 #include "filter/detect.h"
 
@@ -231,8 +231,8 @@ static bool cn_ric18(const char *d);
 struct national {
     const char *sub;
     uint8_t len;
-    bool grouped;      /* its written form with separators is telling enough without a word nearby */
-    const char *shape; /* of that form: digits as 9, separators as they are */
+    bool grouped;      /* its form with separators is distinctive without a word nearby */
+    const char *shape; /* that form: digits as 9, separators unchanged */
     bool (*ok)(const char *digits);
 };
 
@@ -401,7 +401,7 @@ static bool us_mbi(const char *t) { return t[0] >= '1' && t[0] <= '9'; }
 struct lettered {
     const char *sub;
     const char *shape; /* without separators */
-    bool alone;        /* strong enough without a word nearby */
+    bool alone;        /* distinctive without a word nearby */
     bool (*ok)(const char *bare);
 };
 
@@ -415,7 +415,7 @@ static const struct lettered letters[] = {
     {"de-rvnr", "99999999L999", false, de_rvnr},    {"us-mbi", "9LA9LA9LL99", false, us_mbi},
 };
 
-/* Collects up to 18 letters and digits; separators only where identifiers are usually cut. */
+/* Collects up to 18 letters and digits; separators only where identifiers usually have them. */
 static size_t bare_word(const struct detect *d, uint32_t at, char *bare, uint32_t *ret_end) {
     size_t len = 0;
     uint32_t i = at, gap = 0;

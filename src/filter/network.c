@@ -79,7 +79,7 @@ bool pii_network_ipv4(struct detect *d, uint32_t at, uint32_t *ret_end) {
     unsigned score = 90;
     if (h.label & HINT_VERSION || (h.near & HINT_VERSION && !(h.label & HINT_IP)))
         score = 30;
-    else if (text.len == 7 && !((h.label | h.near) & HINT_IP)) /* 1.2.3.4 and its like are mostly versions */
+    else if (text.len == 7 && !((h.label | h.near) & HINT_IP)) /* 1.2.3.4 and similar are mostly versions */
         score = 55;
     pii_detect_add(d, at, *ret_end, PII_IP, score, "ipv4");
     return true;
@@ -130,7 +130,7 @@ bool pii_network_ipv6(struct detect *d, uint32_t at, uint32_t *ret_end) {
     if (ch_alnum(next) || next == '_' ||
         (next == ':' && (ch_alnum(detect_at(d, i + 1)) || detect_at(d, i + 1) == ':')))
         return false;
-    if (digits == 0 && groups < 4) /* abc::def is a path of some language */
+    if (digits == 0 && groups < 4) /* abc::def is a path in some languages */
         return false;
     const struct slice text = slice_of(d->p + at, i - at);
     *ret_end = i;
@@ -160,7 +160,7 @@ static uint32_t local_start(const struct detect *d, uint32_t at) {
         else
             break;
     }
-    /* the n of "\n" and a leading mark are no part of it */
+    /* the n of "\n" and a leading mark are not part of it */
     if (i > 0 && i < at && d->p[i - 1] == '\\' && (d->p[i] == 'n' || d->p[i] == 't' || d->p[i] == 'r'))
         i++;
     while (i < at && !ch_alnum(d->p[i]) && d->p[i] != '_' && (uint8_t)d->p[i] < 0x80)
@@ -226,7 +226,7 @@ void pii_network_email(struct detect *d, uint32_t at) {
     uint32_t end = domain_end(d, at + 1, &tld);
     if (start == at || !end)
         return;
-    /* user:password@host is a URL's business */
+    /* user:password@host is handled with URLs */
     if (start > 2 && (d->p[start - 1] == ':' || d->p[start - 1] == '/')) {
         uint32_t i = start;
         while (i > 2 && start - i < 128 && !ch_space(d->p[i - 1]) && !ch_is(d->p[i - 1], CH_QUOTE)) {
@@ -240,6 +240,8 @@ void pii_network_email(struct detect *d, uint32_t at) {
         return;
     if (glued < end)
         pii_digits_glued(d, glued);
+    else if (detect_at(d, end) == '+' && ch_digit(detect_at(d, end + 1)))
+        pii_digits_glued(d, end + 1);
     end = glued;
     pii_detect_add(d, start, end, PII_EMAIL, 97, "email");
 }
@@ -272,7 +274,7 @@ static void url_credentials(struct detect *d, uint32_t from) {
             colon = i;
         i++;
     }
-    /* a password may hold slashes or question marks: the @ decides */
+    /* a password may contain slashes or question marks: the @ decides */
     if (i < d->n && (d->p[i] == '/' || d->p[i] == '?') && colon) {
         uint32_t k = i;
         while (k < d->n && k - from < 256 && url_char(d->p[k]) && d->p[k] != '@')
@@ -288,7 +290,7 @@ static void url_credentials(struct detect *d, uint32_t from) {
                                         "token",    "user", "xxx",    NULL};
     if (pii_secret_dummy(password) || slice_any(password, plain))
         return;
-    /* where both halves are handed out by the vendor, both are secret */
+    /* if the vendor issues both halves, both are secret */
     const struct slice host = slice_of(d->p + i, d->n - i < 48 ? d->n - i : 48);
     const bool both = memmem(host.ptr, host.len, ".contribsys.com", 15) != NULL;
     pii_detect_add(d, both ? from : colon + 1, i, PII_SECRET, 88, both ? "sidekiq" : "url-credentials");

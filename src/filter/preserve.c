@@ -143,12 +143,12 @@ static bool read_named(struct slice t, uint32_t at, struct token_match *m) {
 }
 
 static bool read_ipv6(struct slice rest, uint32_t at, struct token_match *m) {
-    const size_t head = strlen(IPV6_HEAD), whole = head + 24;
+    const size_t head = strlen(IPV6_HEAD), len_total = head + 24;
     unsigned __int128 bits = 0;
-    if (rest.len < whole || !slice_eq_nocase(slice_upto(rest, head), SLICE(IPV6_HEAD)) ||
-        (rest.len > whole && (ch_alnum(rest.ptr[whole]) || rest.ptr[whole] == ':')))
+    if (rest.len < len_total || !slice_eq_nocase(slice_upto(rest, head), SLICE(IPV6_HEAD)) ||
+        (rest.len > len_total && (ch_alnum(rest.ptr[len_total]) || rest.ptr[len_total] == ':')))
         return false;
-    for (size_t i = head; i < whole; i++) {
+    for (size_t i = head; i < len_total; i++) {
         const bool colon = (i - head) % 5 == 4;
         if (colon ? rest.ptr[i] != ':' : hex_value(rest.ptr[i]) < 0)
             return false;
@@ -158,7 +158,7 @@ static bool read_ipv6(struct slice rest, uint32_t at, struct token_match *m) {
     if (count > FILTER_TOKEN_CHARS_MAX || bits & (((unsigned __int128)1 << (76 - 5 * count)) - 1))
         return false;
     const struct slice kind = SLICE("IP");
-    match_set(m, kind, at, at + (uint32_t)whole, count);
+    match_set(m, kind, at, at + (uint32_t)len_total, count);
     char *chars = m->id + kind.len + 1;
     for (size_t i = 0; i < count; i++)
         chars[i] = filter_token_letter((unsigned)(bits >> (76 - 5 * (i + 1))) & 31);

@@ -1,4 +1,4 @@
-/* Tokens in a format that a schema asks for. Not for other rooms. */
+/* Tokens in a format that a schema requires. Private to the filter room. */
 #pragma once
 
 #include "filter/token_text.h"
@@ -13,14 +13,14 @@ enum preserve_form {
 };
 
 enum preserve_form preserve_form_of(struct slice kind, struct slice value);
-/* How many characters, the check character among them, the form has room for; 0: as many as there are. */
+/* How many characters, including the check character, the form can hold; 0: no limit. */
 size_t preserve_room(enum preserve_form form);
 void preserve_write(enum preserve_form form, const char *chars, size_t count, struct token_text *ret_token);
-/* The token whose characters start at `at`: behind `tok-`, or an address or a day. */
+/* The token whose characters start at `at`: after `tok-`, or an address or a date. */
 bool preserve_read(struct slice text, uint32_t at, struct token_match *ret_match);
 
-#define PRESERVE_DIGITS_MIN 9 /* bytes of an address or a day that is a token */
-/* May one start with this digit? So many bytes are there. */
+#define PRESERVE_DIGITS_MIN 9 /* bytes of an address or a date that is a token */
+/* Can one start with this digit? At least PRESERVE_DIGITS_MIN bytes are available. */
 static inline bool preserve_may_start(const char *p) {
     /* without branches: the digits are unpredictable */
     const bool address =

@@ -1,8 +1,11 @@
-/* The way back: tokens in arguments become values again, where the rules allow it. */
+/* Restoring: tokens in arguments are replaced by their values, if the rules allow it. */
 #include "filter/chars.h"
 #include "filter/detect.h"
+#include "filter/disguise.h"
 #include "filter/filter.h"
 #include "filter/source.h"
+
+#define DISGUISED_SCORE_MIN 90 /* formats with a prefix or a check */
 
 struct back {
     struct filter_scope *s;
@@ -10,7 +13,7 @@ struct back {
     struct filter_report *report;
     struct arena arena;
     struct edits edits;
-    uint32_t truncated; /* looked up so far */
+    uint32_t truncated; /* number of lookups so far */
 };
 
 /* An origin is a server's name, or its name and a mark of what it is run with: NAME#1f3a… */
@@ -51,7 +54,7 @@ static bool look_up(struct back *b, const struct token_match *m, struct filter_e
     return v->ops->prefix(v->ctx, id, &b->arena, ret_entry) == 1;
 }
 
-/* One token of a layer. `whole`: it is all of a JSON string, so a number may come back as one. */
+/* One token of a layer. `whole`: it is all of a JSON string, so a number can be restored as a number. */
 static void token_back(struct back *b, const struct source_layer *l, const struct token_match *m,
                        const struct source_item *item) {
     struct filter_entry e;
@@ -148,6 +151,8 @@ enum filter_result filter_restore_edits(struct filter_scope *s, const struct fil
 struct watch {
     struct back b;
     struct pii_spans spans;
+    const struct source_item *item; /* the text that is read in other ways; NULL: a list, at `place` */
+    struct filter_place place;
 };
 
 /* Did the destination itself send this value, or does a rule allow it? */
@@ -189,8 +194,69 @@ static void watch_span(struct watch *w, const struct source_item *item, const st
     }
 }
 
+/* What looks like a secret only in another reading must look so for certain. */
+static bool is_disguised(const struct watch *w, const struct pii_span *span, bool exact) {
+    const bool is_secret = span->kind == PII_SECRET && span->score >= DISGUISED_SCORE_MIN;
+    return w->b.rules->plain_refused & bit_of(span->kind) && (exact || is_secret);
+}
+
+static void watch_reading(void *ctx, struct slice reading, bool exact) {
+    struct watch *w = ctx;
+    struct filter_report *report = w->b.report;
+    const struct pii_engine *engine = filter_scope_engine(w->b.s);
+    const struct pii_options opt = {.kinds = w->b.rules->plain_refused, .depth = PII_DEPTH_MAX};
+    const struct pii_context where = {0};
+    cleanup_pii_spans struct pii_spans spans;
+    pii_spans_init(&spans);
+    pii_engine_scan(engine, &opt, reading, &where, &spans);
+    for (uint32_t i = 0; i < spans.count; i++) {
+        const struct pii_span *span = &spans.at[i];
+        const struct slice value = slice_of(reading.ptr + span->start, span->end - span->start);
+        struct filter_entry e;
+        if (!is_disguised(w, span, exact) ||
+            (filter_token_known(w->b.s, slice_str(pii_engine_kind_name(engine, span->kind)), value,
+                                &w->b.arena, &e) &&
+             may_have(w, span->kind, &e)))
+            continue;
+        report->refused[span->kind]++;
+        report->refused_total++;
+        if (w->item)
+            w->place = (struct filter_place){
+                filter_source_offset(&w->item->layer, 0),
+                filter_source_offset(&w->item->layer, (uint32_t)w->item->layer.text.len), 0, w->item->is_key};
+        if (!report->kept_back.end || w->place.start < report->kept_back.start) {
+            report->kept_back = w->place;
+            report->kept_back.kind = span->kind;
+        }
+        return;
+    }
+}
+
+/* Nothing was found in the text as it is. */
+static void watch_disguises(struct watch *w, const struct source_item *item) {
+    if (item->is_number)
+        return;
+    w->item = item;
+    filter_disguise_each(item->layer.text, &w->b.arena, watch_reading, w);
+}
+
+static void watch_lists(struct watch *w, const struct tape *t, uint32_t node) {
+    cleanup_arena struct arena scratch;
+    arena_init(&scratch);
+    w->item = NULL;
+    for (uint32_t i = node; i < tape_node(t, node)->next && !w->b.report->refused_total; i++) {
+        if ((!tape_is(t, i, TAPE_ARRAY) && !tape_is(t, i, TAPE_OBJECT)) || !tape_node(t, i)->count)
+            continue;
+        const uint32_t first = tape_node(t, i + 1 + tape_is(t, i, TAPE_OBJECT))->start;
+        w->place = (struct filter_place){first, first + 1, 0, false};
+        filter_disguise_list(t, i, &scratch, watch_reading, w);
+        arena_reset(&scratch);
+    }
+}
+
 static bool watch_item(void *ctx, const struct source_item *item) {
     struct watch *w = ctx;
+    const uint32_t before = w->b.report->refused_total;
     const struct slice text = item->layer.text;
     const struct pii_options opt = {.kinds = PII_BIT(PII_SECRET) | w->b.rules->plain_refused |
                                              w->b.rules->plain_noted,
@@ -204,6 +270,8 @@ static bool watch_item(void *ctx, const struct source_item *item) {
     for (uint32_t i = 0; i < w->spans.count; i++)
         if (!item->is_number || (w->spans.at[i].start == 0 && w->spans.at[i].end == text.len))
             watch_span(w, item, &w->spans.at[i]);
+    if (w->b.rules->plain_refused && w->b.report->refused_total == before)
+        watch_disguises(w, item);
     return !w->spans.full;
 }
 
@@ -214,6 +282,8 @@ enum filter_result filter_restore_check(struct filter_scope *s, const struct fil
     arena_init(&w.b.arena);
     pii_spans_init(&w.spans);
     const bool fine = filter_source_walk(t, node, &w.b.arena, watch_item, &w);
+    if (fine && rules->plain_refused && report->refused_total == before)
+        watch_lists(&w, t, node);
     report->may_restore |= w.spans.has_token;
     pii_spans_free(&w.spans);
     back_free(&w.b);

@@ -1,6 +1,6 @@
-/* Custom rules. A pattern only ever sees a window around its literal, with JIT where there is one, and with
- * match and depth limits; running into a limit counts as a match of the window's literal, so that a costly
- * text can not slip through. */
+/* Custom rules. A pattern only sees a window around its literal, with JIT if available, and with match and
+ * depth limits. Reaching a limit counts as a match of the window's literal, so that an expensive text cannot
+ * evade the rule. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
@@ -81,7 +81,7 @@ static const char *find_nocase(const char *p, size_t n, const char *literal, siz
     return NULL;
 }
 
-/* All matches of one rule; returns the offset where scanning goes on. */
+/* All matches of one rule; returns the offset where scanning continues. */
 static uint32_t rule_window(struct detect *d, const struct rule *r, unsigned kind,
                             pcre2_match_context *limits, pcre2_match_data *data, uint32_t hit,
                             uint32_t done) {

@@ -6,12 +6,14 @@
  *   machine h login u password …   ENV API_TOKEN …   requirepass …          directives
  */
 #include "filter/detect.h"
+#include "filter/letters.h"
 
 #include "base/mem.h"
 
 #define QUOTED_MAX 256
 #define PASSWORD_MIN 5
-#define STRONG_MIN 6 /* where the words around leave no doubt */
+#define SQL_MIN 4
+#define STRONG_MIN 6 /* if the context is unambiguous */
 #define CALL_MAX 200 /* bytes between the bracket of a call and an argument */
 #define LINE_MAX_BACK 240
 #define NAME_MAX_BACK 64
@@ -47,19 +49,20 @@ static struct mix mix_of(struct slice v) {
     return m;
 }
 
-/* A name of a field, a label or a file, and no value. */
-static bool speaks_of_one(struct slice v) {
+/* A name of a field, a label or a file, not a value. */
+static bool mentions_secret(struct slice v) {
     static const char *const words[] = {"password", "passwd", "token", "secret", "_key", "field", NULL};
     return has_any(v, words);
 }
 
-/* Where a call, a statement or an option leaves no doubt that this is the password. */
+/* The context (call, statement, option) shows that this is the password. */
 static bool is_password(struct slice v, bool sure) {
     const struct mix m = mix_of(v);
-    if (v.len < (sure ? PASSWORD_MIN : STRONG_MIN) || m.blanks || pii_secret_dummy(v) || speaks_of_one(v) ||
+    if (v.len < (sure ? PASSWORD_MIN : STRONG_MIN) || m.blanks || pii_secret_dummy(v) || mentions_secret(v) ||
         memchr("/<-:(*", v.ptr[0], 6) || memchr(v.ptr, '/', v.len))
         return false;
-    return (m.digits && m.letters) || (sure && v.len >= STRONG_MIN && m.letters && m.others);
+    return (m.digits && m.letters) || pii_letters_random(v) ||
+           (sure && v.len >= STRONG_MIN && m.letters && m.others);
 }
 
 static void add(struct detect *d, struct slice v, const char *sub) {
@@ -68,15 +71,15 @@ static void add(struct detect *d, struct slice v, const char *sub) {
     d->assign_done = at + (uint32_t)v.len;
 }
 
-/* The value that this name calls secret. */
+/* The value that this name identifies as secret. */
 static bool keyed(struct detect *d, struct slice key, struct slice v) {
     const uint32_t hints = pii_context_hints(d, key);
     const char *sub;
-    if (!(hints & HINT_SECRET) || hints & HINT_PUBLIC || speaks_of_one(v))
+    if (!(hints & HINT_SECRET) || hints & HINT_PUBLIC || mentions_secret(v))
         return false;
     if (pii_secret_has(key, "pass") || pii_secret_has(key, "pwd"))
         return is_password(v, false);
-    return mix_of(v).digits > 1 && pii_secret_fits(key, v, hints, true, &sub);
+    return (mix_of(v).digits > 1 || pii_letters_random(v)) && pii_secret_fits(key, v, hints, true, &sub);
 }
 
 /* Backwards from `end`: the token that ends there. */
@@ -116,7 +119,7 @@ static struct slice text_before(const struct detect *d, uint32_t comma) {
     return slice_of(d->p + start, end - start);
 }
 
-/* The name before the bracket that the argument behind `at` stands in; empty where there is none. */
+/* The function name before the bracket of the argument after `at`; empty if there is none. */
 static struct slice call_around(const struct detect *d, uint32_t at) {
     unsigned depth = 0;
     for (uint32_t i = at; i > 0 && at - i < CALL_MAX; i--) {
@@ -163,7 +166,7 @@ static void later_argument(struct detect *d, uint32_t comma, struct slice v) {
         "setauth",    "getconnection", "pdo",          "i_connect",  "create_user",
         "createuser", "pw_set",        "useradd",      "wifi.begin", NULL};
     static const char *const signs[] = {"hmac", "jwt.sign", "jwt.encode", "jwt.verify", NULL};
-    if (!mix_of(v).digits)
+    if (!mix_of(v).digits && !pii_letters_random(v))
         return;
     const struct slice before = text_before(d, comma);
     const struct slice name = call_around(d, comma);
@@ -202,12 +205,30 @@ static bool is_capital(struct slice v) {
     return true;
 }
 
+/* CREATE USER u WITH PASSWORD '…', IDENTIFIED BY '…': nothing else than a password stands there, however it
+ * looks. */
+static bool is_sql_literal(struct slice line, struct slice v) {
+    static const char *const owners[] = {"USER", "ROLE", "LOGIN", NULL};
+    if (v.len < SQL_MIN || pii_secret_dummy(v) || mentions_secret(v) || mix_of(v).blanks ||
+        memchr("<:?@", v.ptr[0], 4))
+        return false;
+    for (const char *const *w = owners; *w; w++)
+        if (memmem(line.ptr, line.len, *w, 4))
+            return true;
+    return false;
+}
+
 /* A text behind a word: `at` is the end of that word. */
 static void text_behind_word(struct detect *d, uint32_t at, struct slice v) {
     static const char *const leads[] = {"with", "encrypted", "login",  "unencrypted",
                                         "env",  "setenv",    "export", NULL};
     uint32_t start, more;
     const struct slice word = token_before(d, at, &start);
+    const bool sql = slice_eq(word, SLICE("PASSWORD")) || (is_capital(word) && identified_by(d, at));
+    if (sql && is_sql_literal(line_before(d, start), v)) {
+        add(d, v, "sql");
+        return;
+    }
     if (identified_by(d, at)) {
         if (is_password(v, true))
             add(d, v, "sql");
@@ -240,9 +261,11 @@ void pii_secret_quoted(struct detect *d, uint32_t at) {
         digits += ch_digit(d->p[end]);
         others += !ch_alnum(d->p[end]);
     }
-    if (end == most || end - from < PASSWORD_MIN || !(digits + others))
-        return;
     const struct slice v = slice_of(d->p + from, end - from);
+    const bool word = sign != '(' && sign != ',';
+    if (end == most || v.len < (word ? SQL_MIN : PASSWORD_MIN) ||
+        !(word || digits + others || pii_letters_random(v)))
+        return;
     if (sign == '(')
         first_argument(d, lead - 1, v);
     else if (sign == ',')
@@ -326,6 +349,10 @@ void pii_secret_directive(struct detect *d, uint32_t at) {
     static const char *const leads[] = {"env", "arg", "setenv", "machine", "default", "mysqladmin", NULL};
     if (!detect_wants(d, PII_SECRET) || at < 4)
         return;
+    if (memchr("crCR", d->p[at - 2], 4)) {
+        pii_secret_scheme(d, at);
+        return;
+    }
     const uint32_t end = blanks_before(d, at);
     uint32_t start;
     if (end == at || end == 0 || !ch_alnum(d->p[end - 1]))

@@ -2,6 +2,7 @@
 #include "filter/checks.h"
 #include "filter/detect.h"
 #include "filter/formats.h"
+#include "filter/letters.h"
 
 #include "base/check.h"
 #include "base/mem.h"
@@ -9,10 +10,14 @@
 #define VALUE_MIN 8
 #define PASSWORD_MIN 5
 #define VALUE_MAX 512
-#define NUMBER_MIN 14       /* digits alone are a key from here on */
-#define WORDS_MIN 12        /* and letters alone from here */
-#define LETTERS_MIN 6       /* but for a password that no word looks like */
-#define CONSONANTS_MIN 4    /* in a row: words have no more than three, but for a few */
+#define NUMBER_MIN 14       /* minimum of digits alone that count as a key */
+#define WORDS_MIN 12        /* minimum of letters alone */
+#define LETTERS_MIN 10      /* minimum of letters that no word has in such an order */
+#define HEX_MIN 12          /* minimum of hexadecimal digits */
+#define DIGITS_MIN 16       /* minimum of decimal digits that a name without a vendor calls secret */
+#define NKEY_LEN 58         /* of a seed of NATS */
+#define SHORT_MAX 16        /* characters in which fewer steps show a sequence */
+#define BEARER_MIN 16       /* characters behind "Bearer" */
 #define CURL_USER_MAX 128   /* characters of user and option before the colon */
 #define DOTTED_MIN 12       /* characters of a part between dots that can be a key's */
 #define DUMMY_MAX 256       /* characters looked at for placeholders */
@@ -120,7 +125,7 @@ bool pii_secret_has(struct slice v, const char *word) {
     return false;
 }
 
-/* Does a word that only placeholders hold start here? Two characters tell most that none does. */
+/* Does a placeholder word start here? Two characters exclude most. */
 static bool dummy_word(const char *p, size_t left) {
     static const struct {
         char first;
@@ -164,12 +169,12 @@ bool pii_secret_dummy(struct slice v) {
         return true;
     size_t step, same;
     runs(head, &step, &same);
-    return step >= 8 || same >= (v.len < 24 ? 5 : 9) || (same > v.len / 2);
+    return step >= (v.len > SHORT_MAX ? 8 : 6) || same >= (v.len < 24 ? 5 : 9) || (same > v.len / 2);
 }
 
-/* Keys that their vendors publish themselves, in the samples of Google's Firebase SDK for Android and in
- * Stripe's documentation: everybody has them, so they are no secret, and nothing in their letters tells them
- * from real ones. Kept as hashes, so that this file is not a list of keys. */
+/* Keys that their vendors publish, in the samples of Google's Firebase SDK for Android and in Stripe's
+ * documentation. They are not secret, and their characters do not distinguish them from real ones. Stored as
+ * hashes, so that this file is not a list of keys. */
 static bool is_published(struct slice key) {
     static const uint64_t known[] = {
         UINT64_C(0x08b545962adc7d8b), UINT64_C(0x12113c2e6979f447), UINT64_C(0x294c63f8344d5df1),
@@ -245,7 +250,7 @@ static bool try_formats(struct detect *d, uint32_t at, uint32_t *ret_end) {
     return true;
 }
 
-/* abc8Q~…: client secrets of Azure AD carry their mark in the fifth place. */
+/* abc8Q~…: client secrets of Azure AD have a mark at the fifth position. */
 void pii_secret_tilde(struct detect *d, uint32_t at) {
     if (!detect_wants(d, PII_SECRET) || at < 5 || d->p[at - 1] != 'Q' || !ch_digit(d->p[at - 2]))
         return;
@@ -265,9 +270,9 @@ static bool base64_line(char c) {
            c == ',' || c == '-' || c == '"' || c == '\'' || c == '|' || c == '>';
 }
 
-/* Text between the markers is a key only if nearly all of it stands in long runs of base64: otherwise anybody
- * could turn words of their own into a secret, and have a token in their place. Header lines such as
- * `Proc-Type:` and what surrounds a key in source code are few bytes beside its lines. */
+/* Text between the markers is a key only if nearly all of it is in long runs of base64. Otherwise an author
+ * could mark arbitrary words as a secret and have them replaced by a token. Header lines such as `Proc-Type:`
+ * and surrounding source code are few bytes compared to the lines of a key. */
 static bool pem_is_key(struct slice body) {
     size_t in_runs = 0, run = 0, ink = 0;
     for (size_t i = 0; i <= body.len; i++) {
@@ -294,7 +299,11 @@ static bool secret_pem(struct detect *d, uint32_t at, uint32_t *ret_end) {
     if (!key)
         return false;
     const uint32_t body = at + (uint32_t)(key - head.ptr) + 11;
-    const uint32_t max = left < PII_PEM_MAX ? left : PII_PEM_MAX;
+    uint32_t max = left < PII_PEM_MAX ? left : PII_PEM_MAX;
+    /* At the next key this one ends: many markers in a row must not each be read to the end. */
+    const char *next = memmem(d->p + body, at + max - body, "-----BEGIN", 10);
+    if (next)
+        max = (uint32_t)(next - d->p) - at;
     const char *end = memmem(d->p + body, at + max - body, "-----END", 8);
     uint32_t stop;
     if (end) {
@@ -316,15 +325,17 @@ static bool secret_pem(struct detect *d, uint32_t at, uint32_t *ret_end) {
     return true;
 }
 
-/* Formats that have their mark elsewhere than in their first three characters. */
+/* Formats whose mark is not in their first three characters. */
 static bool odd_format(struct detect *d, uint32_t at, unsigned len, uint32_t *ret_end) {
     const char *p = d->p + at, *sub = NULL;
     if (len >= WORD_SURE && p[0] == 'S' && p[1] == 'K' && match_tail(d, at + 2, "H32"))
         sub = "twilio-key";
+    else if (len >= WORD_SURE && p[0] == 'S' && memchr("ACNOPUX", p[1], 7) && match_tail(d, at + 2, "u56"))
+        sub = "nats-seed";
     else if (len == 6 && d->n - at >= 40 && p[6] == '_' && memcmp(p + 36, "_mmk", 4) == 0 &&
              match_tail(d, at, "w6'_'w29'_mmk'"))
         sub = "maxmind";
-    const uint32_t end = at + (len >= WORD_SURE ? 34 : 40);
+    const uint32_t end = at + (sub && sub[0] == 'n' ? NKEY_LEN : len >= WORD_SURE ? 34 : 40);
     if (!sub || pii_secret_dummy(slice_of(p + 2, end - at - 2)))
         return false;
     pii_detect_add(d, at, end, PII_SECRET, 92, sub);
@@ -336,20 +347,7 @@ bool pii_secret_odd(struct detect *d, uint32_t at, unsigned len, uint32_t *ret_e
     return detect_wants(d, PII_SECRET) && odd_format(d, at, len, ret_end);
 }
 
-bool pii_secret_prefix(struct detect *d, uint32_t at, uint32_t *ret_end) {
-    if (!detect_wants(d, PII_SECRET) || !pii_detect_starts(d, at))
-        return false;
-    const char before = detect_before(d, at);
-    if (before == '_' && !(d->p[at] == 'g' && (d->p[at + 1] == 'h' || d->p[at + 1] == 'i')))
-        return false;
-    if (before == '-' && at >= 5 && memcmp(d->p + at, "BEG", 3) == 0)
-        return secret_pem(d, at - 5, ret_end);
-    if (memcmp(d->p + at, "eyJ", 3) == 0 && jwt_read(d, at, ret_end))
-        return true;
-    return try_formats(d, at, ret_end);
-}
-
-/* --- values that a key calls secret --- */
+/* --- values that a key identifies as secret --- */
 
 struct shape {
     uint32_t digits, upper, lower, other, hex;
@@ -378,28 +376,17 @@ static bool is_uuid(struct slice v) {
     return true;
 }
 
-/* gxbhwqyl: unpronounceable letters are neither a word of a language nor a name in a program. */
-static bool unspeakable(struct slice v) {
-    unsigned row = 0, longest = 0;
-    for (size_t i = 0; i < v.len; i++) {
-        if (!ch_alpha(v.ptr[i]))
-            return false;
-        row = memchr("aeiouy", ch_lower(v.ptr[i]), 6) ? 0 : row + 1;
-        if (row > longest)
-            longest = row;
-    }
-    return v.len >= LETTERS_MIN && longest >= CONSONANTS_MIN;
-}
-
-/* Words with separators (user-profile-name, kSecAttrKey) are names; one made at random is not. */
+/* Words with separators (user-profile-name, kSecAttrKey) are names; random text is not. */
 static bool looks_random(struct slice v, struct shape s, bool vendor) {
     const unsigned entropy = pii_check_entropy(v.ptr, v.len);
+    if (s.digits == 0 && v.len >= LETTERS_MIN && pii_letters_random(v))
+        return entropy >= 250;
     if (s.digits == 0 && (s.upper == 0 || s.lower == 0 || v.len < 20))
         return false;
     if (s.digits == v.len)
-        return false;
+        return v.len >= DIGITS_MIN && entropy >= 200;
     if (s.hex == v.len)
-        return v.len >= 15 && entropy >= 270;
+        return v.len >= HEX_MIN && entropy >= 250;
     size_t alpha_run = 0, longest = 0;
     for (size_t i = 0; i < v.len; i++) {
         alpha_run = ch_is(v.ptr[i], CH_LOWER) || (ch_alpha(v.ptr[i]) && alpha_run == 0) ? alpha_run + 1 : 0;
@@ -426,19 +413,83 @@ static bool dotted_random(struct slice v) {
     return false;
 }
 
+/* credentials2.password, "app.forms.ResetPasswordForm": names with dots. */
+static bool is_member(struct slice v, bool quoted, unsigned dots) {
+    if (!quoted)
+        return pii_secret_has(v, "passw") || pii_secret_has(v, "secret") || pii_secret_has(v, "token");
+    for (size_t i = 0; i < v.len; i++)
+        if (!ch_alpha(v.ptr[i]) && v.ptr[i] != '.' && v.ptr[i] != '_')
+            return false;
+    return dots > 1 && !pii_letters_random(v);
+}
+
 /* Code, not a value: calls, member chains, paths, format strings. */
 static bool is_code(struct slice v, bool quoted) {
     static const bool marks[256] = {
         ['('] = true, ['['] = true, [' '] = true, ['<'] = true, ['{'] = true, ['.'] = true, ['|'] = true};
+    unsigned dots = 0;
     for (size_t i = 0; i < v.len; i++) {
         if (!marks[(uint8_t)v.ptr[i]])
             continue;
         if (v.ptr[i] != '.')
             return true;
+        dots++;
         if (!quoted && i > 1 && i + 1 < v.len && ch_alpha(v.ptr[i - 1]) && ch_alpha(v.ptr[i + 1]))
             return !dotted_random(v);
     }
+    if (dots && is_member(v, quoted, dots))
+        return true;
+    if (!quoted && v.len && v.ptr[v.len - 1] == '?')
+        return true; /* password: String? */
     return v.ptr[0] == '/' || v.ptr[0] == '.' || v.ptr[0] == '@' || v.ptr[0] == '&' || v.ptr[0] == '*';
+}
+
+/* Basic dXNlcjpwYXNz, wherever it stands: the text decodes to a user and a password. */
+static void basic_read(struct detect *d, uint32_t at) {
+    uint32_t end = at;
+    while (end < d->n && end - at < VALUE_MAX && ch_is(d->p[end], CH_DIGIT | CH_UPPER | CH_LOWER | CH_B64))
+        end++;
+    if (end - at >= VALUE_MIN && pii_decode_credentials(slice_of(d->p + at, end - at)))
+        pii_detect_add(d, at, end, PII_SECRET, 85, "authorization");
+}
+
+static void bearer_read(struct detect *d, uint32_t at) {
+    uint32_t end = at;
+    while (end < d->n && end - at < VALUE_MAX && class_has('D', d->p[end]))
+        end++;
+    const struct slice v = slice_of(d->p + at, end - at);
+    if (v.len >= BEARER_MIN && !pii_secret_dummy(v) && !is_code(v, false) &&
+        looks_random(v, shape_of(v), false))
+        pii_detect_add(d, at, end, PII_SECRET, 80, "authorization");
+}
+
+bool pii_secret_scheme(struct detect *d, uint32_t at) {
+    const struct slice head = slice_of(d->p, at);
+    if (slice_ends(head, SLICE("Basic ")) || slice_ends(head, SLICE("basic ")))
+        basic_read(d, at);
+    else if (slice_ends(head, SLICE("Bearer ")) || slice_ends(head, SLICE("bearer ")))
+        bearer_read(d, at);
+    else
+        return false;
+    return true;
+}
+
+bool pii_secret_prefix(struct detect *d, uint32_t at, uint32_t *ret_end) {
+    if (!detect_wants(d, PII_SECRET) || !pii_detect_starts(d, at))
+        return false;
+    const char before = detect_before(d, at);
+    if (before == '_' && !(d->p[at] == 'g' && (d->p[at + 1] == 'h' || d->p[at + 1] == 'i')))
+        return false;
+    if (before == '-' && at >= 5 && memcmp(d->p + at, "BEG", 3) == 0)
+        return secret_pem(d, at - 5, ret_end);
+    if (memcmp(d->p + at, "eyJ", 3) == 0 && jwt_read(d, at, ret_end))
+        return true;
+    return try_formats(d, at, ret_end);
+}
+
+/* secretName, token_name: what the secret is called. */
+static bool names_a_name(struct slice key) {
+    return key.len > 4 && slice_eq_nocase(slice_from(key, key.len - 4), SLICE("name"));
 }
 
 static bool value_fits(struct slice key, struct slice v, uint32_t hints, bool quoted, const char **ret_sub) {
@@ -452,17 +503,18 @@ static bool value_fits(struct slice key, struct slice v, uint32_t hints, bool qu
         if (v.len >= 14 && s.digits == v.len)
             return hints & HINT_SECRET && pii_check_entropy(v.ptr, v.len) > 200;
         if (v.len >= 14 && s.digits == 0 && s.upper && s.lower)
-            return hints & HINT_SECRET && pii_check_entropy(v.ptr, v.len) >= 300;
+            return hints & HINT_SECRET && pii_letters_random(v) && pii_check_entropy(v.ptr, v.len) >= 300;
         return v.len >= 10 && hints & (HINT_SECRET | HINT_KEY) && looks_random(v, s, s.other == 0);
     }
-    if (!(hints & HINT_SECRET) || hints & (HINT_PUBLIC | HINT_ID))
+    if (!(hints & HINT_SECRET) || hints & (HINT_PUBLIC | HINT_ID) || names_a_name(key))
         return false;
     const bool password = pii_secret_has(key, "pass") || pii_secret_has(key, "pwd");
     if (password) {
         *ret_sub = "password";
+        if (pii_letters_random(v))
+            return pii_check_entropy(v.ptr, v.len) >= 180;
         if (s.digits + s.other == 0)
-            return unspeakable(v) && !memmem(v.ptr, v.len, "ngth", 4) &&
-                   pii_check_entropy(v.ptr, v.len) >= 225;
+            return false;
         if (v.len < 8)
             return quoted && s.digits && (s.upper || s.lower) && s.other;
         return (s.digits && (s.upper + s.lower)) || (s.other && quoted && s.digits) ||
@@ -470,15 +522,16 @@ static bool value_fits(struct slice key, struct slice v, uint32_t hints, bool qu
     }
     if (is_uuid(v))
         return pii_secret_has(key, "apikey") || pii_secret_has(key, "api_key") ||
-               pii_secret_has(key, "api-key") || pii_secret_has(key, "_token") ||
-               pii_secret_has(key, "client_secret");
+               pii_secret_has(key, "api-key") || pii_secret_has(key, "secret") ||
+               pii_secret_has(key, "_token") || pii_secret_has(key, "accesstoken") ||
+               pii_secret_has(key, "tokenvalue");
     if (v.len < 10 || s.other * 3 > v.len)
         return false;
     return looks_random(v, s, false);
 }
 
-/* What ends a value: outside of quotes, inside of them, and what makes it code either way. They stand above
- * the bits of enum chars_class in one table, because the loop over values asks for both. */
+/* Characters that end a value outside of quotes, inside of them, and that mark it as code. They share a table
+ * with the bits of enum chars_class, because the loop over values needs both. */
 enum value_mark { ENDS_BARE = 1 << 8, ENDS_QUOTED = 2 << 8, IS_CODE = 4 << 8 };
 static const uint16_t value_marks[256] = {
     [' '] = ENDS_BARE | IS_CODE,
@@ -502,6 +555,14 @@ static const uint16_t value_marks[256] = {
     ['['] = IS_CODE,
     ['{'] = IS_CODE,
 };
+
+/* P@ssw!rd: no name has such signs. */
+static bool has_sign(struct slice v) {
+    for (size_t i = 1; i < v.len; i++)
+        if (memchr("!@#$%^&*+~", v.ptr[i], 10))
+            return true;
+    return false;
+}
 
 /* The end of the value at `at`, or 0 where code or plain words stand. `slashes` are those before the quote:
  * without them an escape inside the quotes ends the value ("TOKEN=abc\nNEXT=1"). */
@@ -530,7 +591,8 @@ static uint32_t value_stop(const struct detect *d, uint32_t at, char quote, uint
         seen &= ~(unsigned)(CH_QUOTE | CH_SPACE); /* of what ended it */
     if (seen == (CH_DIGIT | CH_HEX) && i - at < NUMBER_MIN)
         return 0;
-    if (seen & CH_DIGIT || unspeakable(slice_of(d->p + at, i - at)))
+    const struct slice value = slice_of(d->p + at, i - at);
+    if (seen & CH_DIGIT || pii_letters_random(value) || (quote && has_sign(value)))
         return i;
     return (seen & (CH_UPPER | CH_LOWER)) == (CH_UPPER | CH_LOWER) || colon ? (i - at < WORDS_MIN ? 0 : i)
                                                                             : 0;
@@ -591,7 +653,7 @@ static void curl_user(struct detect *d, uint32_t colon) {
     const struct slice password = slice_of(d->p + colon + 1, end - colon - 1);
     static const char *const plain[] = {"password", "pass", "passwd", "test", "token",
                                         "secret",   "pwd",  "admin",  "yyy",  "xxx"};
-    if (password.len == 0 || user.len == 0) { /* a key alone: `-u KEY:` */
+    if (password.len == 0 || user.len == 0) { /* only a key: `-u KEY:` */
         const struct slice key = user.len ? user : password;
         const struct shape s = shape_of(key);
         if (key.len >= VALUE_MIN && s.digits && s.upper + s.lower && !pii_secret_dummy(key) &&
@@ -609,7 +671,7 @@ static void curl_user(struct detect *d, uint32_t colon) {
     pii_detect_add(d, start, end, PII_SECRET, 80, "curl-user");
 }
 
-/* The name in a neighbouring line: `- name: TOKEN` over `value: "…"`. */
+/* The name in an adjacent line: `- name: TOKEN` above `value: "…"`. */
 static uint32_t neighbour_hints(const struct detect *d, uint32_t key_start, struct slice *ret_key) {
     uint32_t i = key_start, stop;
     while (i > 0 && key_start - i < 32 && d->p[i - 1] != '\n')
@@ -642,6 +704,22 @@ static uint32_t attribute_hints(const struct detect *d, uint32_t key_start, stru
     return pii_words_key(d->eng->words, *ret_key);
 }
 
+/* "public static String secretKey": the words of the language say nothing of the value. */
+static struct slice past_modifiers(struct slice key) {
+    static const char *const words[] = {"public", "private", "protected", "internal", "export", "static",
+                                        "const",  "final",   "readonly",  "let",      "var",    "val"};
+    struct slice rest = key, first;
+    while (slice_cut(&rest, ' ', &first) && memchr(rest.ptr, ' ', rest.len)) {
+        bool known = false;
+        for (size_t i = 0; i < ARRAY_LEN(words); i++)
+            known |= slice_is(first, words[i]);
+        if (!known)
+            break;
+        key = rest;
+    }
+    return key;
+}
+
 static void assign_value(struct detect *d, uint32_t sign, uint32_t start, uint32_t end, char quote) {
     uint32_t key_start = 0;
     struct slice key = pii_context_key(d, sign, &key_start);
@@ -651,6 +729,8 @@ static void assign_value(struct detect *d, uint32_t sign, uint32_t start, uint32
         return; /* arn:aws:…, urn:… */
     if (d->p[sign] == ':' && !quote && start == sign + 1 && memchr(key.ptr, ' ', key.len))
         return; /* module v1.2.3 h1:… */
+    if (d->p[sign] == '=')
+        key = past_modifiers(key);
     uint32_t hints = pii_context_hints(d, key);
     if (!hints && key.len >= 5 && slice_eq_nocase(slice_from(key, key.len - 5), SLICE("value"))) {
         const uint32_t word = (uint32_t)(key.ptr - d->p) + (uint32_t)key.len - 5;
@@ -677,10 +757,10 @@ static bool header_before(const struct detect *d, uint32_t at) {
     return i >= 13 && (d->p[i - 1] | 32) == 'n' && key_is_header(slice_of(d->p + i - 13, 13));
 }
 
-/* Where the value behind the sign starts: behind blanks, doubled signs and its quote. */
+/* Where the value after the sign starts: after blanks, doubled signs and its quote. */
 static uint32_t value_start(const struct detect *d, uint32_t at, char *ret_quote, uint32_t *ret_slashes) {
     uint32_t i = at + 1;
-    if (d->p[i] == ' ') /* most often there is one, then the value */
+    if (d->p[i] == ' ') /* usually one blank, then the value */
         i++;
     if (ch_alnum(d->p[i]))
         return i;
@@ -709,7 +789,7 @@ static inline bool value_begins(const struct detect *d, uint32_t at) {
              (CH_SPACE | CH_QUOTE));
 }
 
-/* Most keys are short, and their letters alone show that they name no secret. */
+/* Most keys are short, and their letters show that they do not name a secret. */
 static inline bool key_is_harmless(const struct detect *d, uint32_t at) {
     uint32_t end = at;
     if (!ch_alnum(d->p[at - 1])) {
@@ -746,7 +826,7 @@ __attribute__((noinline)) static void assign_read(struct detect *d, uint32_t at)
 
 /* An assignment sign (or the comma and tag end that stand for one) at `at`. */
 void pii_secret_assign(struct detect *d, uint32_t at) {
-    if (!detect_wants(d, PII_SECRET) || at < 2 || at + VALUE_MIN > d->n)
+    if (!detect_wants(d, PII_SECRET) || at < 2 || at + PASSWORD_MIN >= d->n)
         return;
     if (d->p[at] == ':' && d->option_u && at - d->option_u < CURL_USER_MAX && d->p[at - 1] != ' ' &&
         !ch_space(d->p[at + 1]))

@@ -40,7 +40,7 @@ static size_t utf8_put(char *out, unsigned c) {
     return 4;
 }
 
-/* One escape at p (the tape has checked it): its bytes in *ret_used, the character's in out. */
+/* One escape at p (validated by the tape): its length in *ret_used, the character in out. */
 static inline size_t unescape(const char *p, size_t *ret_used, char out[4]) {
     static const char plain[128] = {['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
                                     ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t'};
@@ -136,7 +136,7 @@ static inline void map_piece(struct source_map *m, uint32_t at, uint32_t first, 
                                                     outer->steps[low].escape};
 }
 
-/* Steps of the outer map that a string of `len` bytes may take over at most. */
+/* Maximum number of steps that a string of `len` bytes takes over from the outer map. */
 static size_t outer_steps(struct source_map *outer, size_t len) {
     if (outer && !outer->steps)
         map_make(outer);
@@ -169,7 +169,7 @@ static void map_make(struct source_map *m) {
         (struct source_step){(uint32_t)len, map_offset(m->outer, first + (uint32_t)n), false};
 }
 
-/* Decodes a string's bytes, which the tape has checked; `to` has room for as many. */
+/* Decodes a string that the tape has validated; `to` has room for as many bytes. */
 static size_t decode(const char *raw, size_t n, char *to) {
     size_t i = 0, len = 0;
     while (i < n) {
@@ -239,7 +239,7 @@ struct slice filter_source_escape(struct slice text, unsigned levels, struct are
     return text;
 }
 
-/* A text that waits to be walked. */
+/* A text to be walked. */
 struct work {
     struct source_layer layer;
     struct tape tape;
@@ -249,7 +249,7 @@ struct work {
 struct frame {
     uint32_t end; /* node index behind the container */
     bool object;
-    uint32_t key; /* node of the current key; 0: a key comes next */
+    uint32_t key; /* node of the current key; 0: a key follows */
     struct slice key_text;
     uint32_t array; /* the array that an object is an element of */
 };

@@ -16,7 +16,7 @@ struct source_layer {
     struct slice text;
     struct source_map *map; /* NULL: text[i] is source[base + i] */
     uint32_t base;          /* with a map: text[i] is byte base + i of it */
-    uint8_t level;          /* string levels around it */
+    uint8_t level;          /* nesting of strings around it */
 };
 
 /* Where a decoded text came from: from byte `at` of it on, its bytes are those of the source from `from` on;
@@ -27,18 +27,18 @@ struct source_step {
     bool escape;
 };
 
-/* Made when the first offset is asked for: most texts hold nothing to find. */
+/* Computed on demand: most texts contain nothing to find. */
 struct source_map {
-    struct source_step *steps; /* NULL: not made yet */
+    struct source_step *steps; /* NULL: not computed yet */
     uint32_t count;
-    struct slice raw; /* what the text was decoded from */
-    uint32_t start;   /* where that lies in the layer outside */
+    struct slice raw; /* the encoded text */
+    uint32_t start;   /* its offset in the outer layer */
     struct source_map *outer;
     uint32_t outer_base;
     struct arena *arena;
 };
 
-/* The source offset of byte i, or of the end where i is the length. */
+/* The source offset of byte i, or of the end if i is the length. */
 uint32_t filter_source_offset(const struct source_layer *l, uint32_t i);
 
 /* Decodes a string node of a tape over layer `l` into a new layer. */
@@ -58,9 +58,9 @@ struct source_item {
     uint32_t outer_end;
     uint32_t array; /* of the object in the array that holds it: for content parts; 0 when none */
 };
-/* Its place in the source, with the quotes. */
+/* Its position in the source, with the quotes. */
 void filter_source_place(const struct source_item *item, uint32_t *ret_start, uint32_t *ret_end);
-/* Is a JSON number long enough, and not too long, to be personal data? */
+/* Does the length of a JSON number fit personal data? */
 bool filter_source_number_fits(struct slice text);
 typedef bool source_fn(void *ctx, const struct source_item *item);
 bool filter_source_walk(const struct tape *t, uint32_t node, struct arena *a, source_fn *each, void *ctx);

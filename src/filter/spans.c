@@ -16,7 +16,7 @@ static int span_order(const void *a, const void *b) {
     return x->end != y->end ? (x->end > y->end ? -1 : 1) : (int)x->kind - (int)y->kind;
 }
 
-/* Of two that overlap the one that covers the other stays, else the surer one. */
+/* Of two overlapping spans the one that covers the other wins, otherwise the one with the higher score. */
 static bool span_wins(const struct pii_span *a, const struct pii_span *b) {
     const uint32_t la = a->end - a->start, lb = b->end - b->start;
     if (a->start <= b->start && a->end >= b->end && la > lb)
@@ -41,7 +41,7 @@ void pii_spans_settle(struct pii_spans *s, uint32_t first) {
             continue;
         }
         if ((s->at[n - 1].kind == PII_LITERAL) != (span.kind == PII_LITERAL)) {
-            /* a value inside something that reads as a token: both go, under the value's kind */
+            /* a value inside text that looks like a token: both are replaced, with the value's kind */
             if (s->at[n - 1].kind == PII_LITERAL) {
                 s->at[n - 1].kind = span.kind;
                 s->at[n - 1].sub = span.sub;
@@ -53,7 +53,8 @@ void pii_spans_settle(struct pii_spans *s, uint32_t first) {
         if (span_wins(&s->at[n - 1], &span))
             continue;
         n--;
-        while (n > first && s->at[n - 1].end > span.start) /* the winner may reach back over more */
+        while (n > first &&
+               s->at[n - 1].end > span.start) /* the winner may overlap more of the earlier ones */
             n--;
         s->at[n++] = span;
     }

@@ -14,7 +14,7 @@ struct filter_scope {
     struct sha_hmac *mac;
     uint64_t now_ms;
     size_t chars;            /* of a token without collision */
-    struct pii_options scan; /* how `keys` were looked at */
+    struct pii_options scan; /* the options that `keys` were scanned with */
     struct pii_keys keys;
 };
 
@@ -52,8 +52,8 @@ struct pii_keys *filter_scope_keys(struct filter_scope *s, const struct pii_opti
     return &s->keys;
 }
 
-/* `form`: a shorter token of the same value is another one, so that neither is taken for a part of the other.
- */
+/* `form`: a shorter token of the same value has other characters, so that neither looks like a part of the
+ * other. */
 static void digest(struct filter_scope *s, const struct filter_entry *e, uint8_t form, uint8_t out[32]) {
     const char marks[3] = {(char)form, (char)e->number, e->raw.len ? (char)(e->level + 1) : 0};
     const struct slice parts[] = {e->kind, slice_of(marks, 3), e->value, slice_of(marks, e->raw.len ? 1 : 0),
@@ -129,8 +129,8 @@ bool filter_token_mint(struct filter_scope *s, const struct filter_entry *e, boo
 
 /* --- reading --- */
 
-/* One character of a token as a model may have written it; *ret_len its bytes. '\1' is nothing (an invisible
- * character), '\0' none of ours. */
+/* One character of a token as a model may have written it; *ret_len its bytes. '\1': ignored (an invisible
+ * character), '\0': not part of a token. */
 static char unit(struct slice t, uint32_t at, uint32_t *ret_len) {
     static const struct {
         const char *text;
@@ -287,7 +287,7 @@ bool filter_token_read(const struct pii_engine *e, struct slice text, uint32_t a
     return first == 'T' && preserve_read(text, at, ret_match);
 }
 
-/* May a kind's name start here? After a letter or digit only when that ends an escaped bracket. */
+/* Can a kind's name start here? After a letter or digit only if that ends an escaped bracket. */
 static bool name_starts(struct slice t, uint32_t at) {
     if (at == 0 || !ch_alnum(t.ptr[at - 1]))
         return true;
@@ -311,7 +311,7 @@ static inline bool token_at(const struct pii_engine *e, struct slice text, uint3
            filter_token_read(e, text, at, ret_match) && ret_match->start >= from;
 }
 
-#define FIND_BLOCKS 8 /* that are classed in one go */
+#define FIND_BLOCKS 8 /* blocks that are classified at a time */
 
 /* Where a token may start in a block: at a word, or two, three or six bytes behind the backslash or percent
  * sign of an escape. *escapes holds those of the block before, *word whether that ended in a letter or digit.
@@ -328,7 +328,7 @@ bool filter_token_find(const struct pii_engine *e, struct slice text, uint32_t f
                        struct token_match *ret_match) {
     struct class_masks m[FIND_BLOCKS];
     uint32_t at = from, word = 0;
-    uint64_t escapes = UINT64_MAX; /* what is before `from` was not read */
+    uint64_t escapes = UINT64_MAX; /* the text before `from` was not read */
     for (; at + FIND_BLOCKS * CLASS_BYTES + 2 <= text.len; at += FIND_BLOCKS * CLASS_BYTES) {
         e->class_of(text.ptr + at, FIND_BLOCKS, m);
         pii_byteclass_heads(&e->heads, text.ptr + at, text.ptr + text.len, FIND_BLOCKS, m);

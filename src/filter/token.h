@@ -1,5 +1,5 @@
-/* Tokens: [EMAIL_7K3QX9M2]. Made from a keyed hash of the value; read back in whatever shape a model has
- * left them, but only when kind, characters and check character fit together. */
+/* Tokens: [EMAIL_7K3QX9M2]. Created from a keyed hash of the value. Variants that models write are accepted,
+ * but only if kind, characters and check character match. */
 #pragma once
 
 #include "filter/keys.h"

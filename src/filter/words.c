@@ -555,7 +555,7 @@ struct words *pii_words_new(void) {
 void pii_words_free(struct words *w) { free(w); }
 
 /* Of a word of WORD_MAX characters at most. */
-static inline uint32_t look(const struct words *w, const char *text, size_t len) {
+static inline uint32_t lookup(const struct words *w, const char *text, size_t len) {
     if (!(w->marks[word_head(text, len)] >> word_mark(text, len) & 1))
         return 0;
     for (uint32_t h = word_hash(text, len); w->slots[h]; h = (h + 1) & (WORDS_SLOTS - 1)) {
@@ -602,8 +602,8 @@ static uint32_t look_inside(const char *text, size_t len) {
     return hints;
 }
 
-uint32_t pii_words_look(const struct words *w, struct slice word) {
-    return word.len == 0 || word.len > WORD_MAX ? 0 : look(w, word.ptr, word.len);
+uint32_t pii_words_lookup(const struct words *w, struct slice word) {
+    return word.len == 0 || word.len > WORD_MAX ? 0 : lookup(w, word.ptr, word.len);
 }
 
 /* Adds hints that two halves have only together. */
@@ -621,7 +621,7 @@ uint32_t pii_words_all(const struct words *w, const char *text, uint64_t alnum) 
         const unsigned at = (unsigned)__builtin_ctzll(todo);
         const unsigned len = (unsigned)__builtin_ctzll(~(alnum >> at));
         if (len > 1 && len <= WORD_MAX)
-            hints |= look(w, text + at, len);
+            hints |= lookup(w, text + at, len);
     }
     return join(hints);
 }
@@ -636,9 +636,10 @@ static bool camel_border(struct slice key, size_t i) {
 
 /* What makes a plain "key" behind it a secret one. */
 static bool key_maker(const char *text, size_t len) {
-    static const char *const makers[] = {"api",        "access", "private", "service", "signing",
-                                         "encryption", "master", "app",     "account"};
-    if (len < 3 || len > 10 || !memchr("apsem", text[0], 5))
+    static const char *const makers[] = {"api",         "access", "private", "service", "signing",
+                                         "encryption",  "master", "app",     "account", "consumer",
+                                         "application", "tenant", "auth",    "hmac"};
+    if (len < 3 || len > 11 || !memchr("apsemcth", text[0], 8))
         return false;
     for (size_t i = 0; i < ARRAY_LEN(makers); i++)
         if (makers[i][0] == text[0] && strlen(makers[i]) == len && memcmp(makers[i], text, len) == 0)
@@ -661,13 +662,18 @@ uint32_t pii_words_key(const struct words *w, struct slice key) {
             continue;
         size_t len = i - from;
         if (len > 0) {
-            uint32_t found = len <= WORD_MAX ? look(w, low + from, len) : 0;
+            uint32_t found = len <= WORD_MAX ? lookup(w, low + from, len) : 0;
             /* rev0, code1, line2: a numbered key is the word before its number */
             size_t bare = len;
             while (!found && bare > 1 && ch_digit(low[from + bare - 1]))
                 bare--;
             if (!found && bare < len && bare <= WORD_MAX)
-                found = look(w, low + from, bare);
+                found = lookup(w, low + from, bare);
+            size_t head = 0; /* 4155552671ssn: two values without a border */
+            while (!found && head < len && ch_digit(low[from + head]))
+                head++;
+            if (!found && head > 4 && len - head > 1 && len - head <= WORD_MAX)
+                found = lookup(w, low + from + head, len - head);
             if (!found)
                 found = look_inside(low + from, len);
             if (found & HINT_KEY && api)

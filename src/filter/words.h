@@ -34,7 +34,7 @@ struct words;
 struct words *pii_words_new(void);
 void pii_words_free(struct words *w);
 /* Hints of one word, any case. */
-uint32_t pii_words_look(const struct words *w, struct slice word);
+uint32_t pii_words_lookup(const struct words *w, struct slice word);
 /* Hints of the words of a text of less than 64 bytes; the bits say which of them are letters and digits. */
 uint32_t pii_words_all(const struct words *w, const char *text, uint64_t alnum);
 /* Hints of a key or a column head: snake_case, camelCase, kebab-case, several words. */

@@ -48,7 +48,8 @@ static const char style[] =
     "background:var(--bg);color:var(--fg)}#found{list-style:none;padding:0}#found li{padding:.3rem "
     "0;border-bottom:1px solid var(--line)}\n";
 
-/* Copy buttons everywhere; the search on the first page, over the names that index.js has. */
+/* Copy buttons everywhere; the search on the first page, over the names that index.js has. A page of just
+ * that name comes first: it is never among those that are left out. */
 static const char script[] =
     "document.addEventListener('click',e=>{const b=e.target.closest('button[data-copy]');if(!b)return;"
     "const t=b.parentElement.querySelector('pre').textContent;const done=()=>{b.textContent='Copied'};"
@@ -60,19 +61,23 @@ static const char script[] =
     "const look=()=>{const words=box.value.toLowerCase().split(/\\s+/).filter(Boolean);out.textContent='';"
     "location.replace('#q='+encodeURIComponent(box.value));"
     "if(!words.length){told.textContent='';document.querySelector('#all').hidden=false;return}"
-    "document.querySelector('#all').hidden=true;const hits=[];let n=0;"
+    "document.querySelector('#all').hidden=true;"
+    "const hits=[],whole=box.value.trim().toLowerCase(),add=(path,name,server,...names)=>hits.push([path,"
+    "name,server,names.some(x=>x.toLowerCase()===whole)]);"
     "for(const s of window.catalogue){const own=(s[0]+' '+s[1]).toLowerCase();"
-    "if(words.every(w=>own.includes(w))){n++;if(hits.length<200)hits.push([s[2],s[1]||s[0],s[0]])}"
+    "if(words.every(w=>own.includes(w)))add(s[2],s[1]||s[0],s[0],s[0],s[1]);"
     "for(const t of s[3]){if(words.every(w=>t[0].toLowerCase().includes(w)||own.includes(w))"
-    "&&words.some(w=>t[0].toLowerCase().includes(w))){n++;if(hits.length<200)hits.push([t[1],t[0],s[0]])}}}"
+    "&&words.some(w=>t[0].toLowerCase().includes(w)))add(t[1],t[0],s[0],t[0])}}"
+    "hits.sort((a,b)=>b[3]-a[3]);const n=hits.length;hits.length=Math.min(n,200);"
     "for(const h of hits){const li=document.createElement('li'),a=document.createElement('a'),"
     "m=document.createElement('span');a.href=h[0];a.textContent=h[1];m.textContent='  "
     "'+h[2];m.className='muted';"
     "li.append(a,m);out.append(li)}"
     "told.textContent=n+(n===1?' page':' pages')+(n>hits.length?', the first '+hits.length+' are "
     "shown':'')};\n"
-    "box.addEventListener('input',look);const m=/^#q=(.*)/.exec(location.hash);"
-    "if(m){box.value=decodeURIComponent(m[1]);look()}}\n";
+    "box.addEventListener('input',look);const linked=()=>{const m=/^#q=(.*)/.exec(location.hash),"
+    "q=m?decodeURIComponent(m[1]):'';if(q!==box.value){box.value=q;look()}};"
+    "addEventListener('hashchange',linked);linked()}\n";
 
 struct slice render_style(void) {
     return SLICE(style);

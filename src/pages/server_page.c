@@ -405,7 +405,7 @@ static void put_questions(const struct subject *subject, struct slice title, str
     sheet_heading(s, "Questions", true);
     struct slice tool = first_of(subject, RISK_DESTRUCTIVE, s);
     sheet_question(
-        s, arena_printf(a, "Can an AI agent delete data through the %.*s MCP server?", SLICE_FMT(title)),
+        s, arena_printf(a, "Can an AI agent delete data through %.*s?", SLICE_FMT(sheet_server(title, a))),
         worst ? arena_printf(a,
                              "Yes. The server exposes %zu destructive tool%s%s `%.*s`. What %s cannot be "
                              "brought back through the server. The starter policy refuses %s, so that no "
@@ -431,7 +431,7 @@ static void put_questions(const struct subject *subject, struct slice title, str
     for (int cls = RISK_CLASSES - 1; cls > RISK_NONE; cls--)
         if (subject->by_class[cls])
             buf_printf(&classes, "%s%s", kinds++ ? ", " : "", risk_class_name((enum risk_class)cls));
-    sheet_question(s, arena_printf(a, "How many tools does the %.*s MCP server expose?", SLICE_FMT(title)),
+    sheet_question(s, arena_printf(a, "How many tools does %.*s expose?", SLICE_FMT(sheet_server(title, a))),
                    arena_printf(a,
                                 "%zu tool%s across %zu categor%s: %.*s. %zu are read-only. %zu can modify, "
                                 "create, or delete data.",

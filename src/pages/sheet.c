@@ -97,3 +97,9 @@ void sheet_link(struct sheet *s, struct slice link, struct slice text, struct sl
     row->cells[0] = (struct sheet_cell){.text = text, .link = link};
     row->cells[1].text = note;
 }
+
+struct slice sheet_server(struct slice title, struct arena *a) {
+    const struct slice end = SLICE("server");
+    bool says = title.len > end.len && slice_eq_nocase(slice_from(title, title.len - end.len), end);
+    return says ? title : arena_printf(a, "the %.*s MCP server", SLICE_FMT(title));
+}

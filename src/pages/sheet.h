@@ -56,6 +56,8 @@ struct sheet {
 void sheet_init(struct sheet *s, struct arena *a, const char *kind);
 /* A name from outside: printable, without backticks, limited in length. */
 struct slice sheet_name(struct sheet *s, struct slice name);
+/* "the DataGen MCP server", and "Code Mode MCP Server", which says so itself. */
+struct slice sheet_server(struct slice title, struct arena *a);
 void sheet_heading(struct sheet *s, const char *text, bool detail);
 void sheet_text(struct sheet *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* "Critical Risk", in the colour of "critical". */

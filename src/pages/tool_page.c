@@ -210,35 +210,72 @@ static bool same_reason(const struct risk_known *k, const struct subject_tool *t
            slice_eq(risk_catalogue_item(k->evidence, 0), tool->evidence[0]);
 }
 
-static void put_related_one(struct sheet *s, const struct risk_known *k) {
-    sheet_link(s, subject_tool_target(k, s->a), sheet_name(s, k->tool),
-               arena_printf(s->a, "%s, %s", sheet_name(s, k->package).ptr, risk_class_name(k->cls)));
+struct relatives {
+    const struct subject *subject;
+    const struct subject_tool *tool;
+    size_t count, servers[PAGES_RELATED_MAX];
+    struct risk_known found[PAGES_RELATED_MAX];
+};
+
+/* One tool per server. */
+static void add_relative(struct relatives *r, const struct risk_known *k) {
+    if (r->count == PAGES_RELATED_MAX || !fits(k, r->tool, r->subject))
+        return;
+    for (size_t i = 0; i < r->count; i++)
+        if (r->servers[i] == k->server)
+            return;
+    r->servers[r->count] = k->server;
+    r->found[r->count++] = *k;
 }
 
-/* Tools of the same name first, then others of the class with the same tags; one per server. */
+enum likeness { SAME_TAGS_AND_REASON, SAME_REASON, SAME_CLASS };
+
+static bool is_alike(const struct risk_known *k, const struct subject_tool *tool, enum likeness likeness) {
+    return likeness == SAME_CLASS ||
+           (same_reason(k, tool) && (likeness == SAME_REASON || k->tags == tool->tags));
+}
+
+/* The neighbours of a name in the alphabet, in both directions: names that begin alike. */
+static void add_neighbours(struct relatives *r, struct slice name, enum likeness likeness) {
+    size_t place, same = risk_catalogue_named(name, &place), all = risk_catalogue_count();
+    for (size_t i = 0; i < all && i < PAGES_NEIGHBOURS_MAX && r->count < PAGES_RELATED_MAX; i++) {
+        size_t step = i / 2 + 1, at = i % 2 ? place + all - step : place + same + step - 1;
+        struct risk_known k;
+        risk_catalogue_get(risk_catalogue_in_order(at % all), &k);
+        if (is_alike(&k, r->tool, likeness))
+            add_relative(r, &k);
+    }
+}
+
+/* The word that decided the class ("name:execute"): names that begin with it are nearer relatives than names
+ * that begin as this one does ("asyncExecuteCode"). */
+static struct slice deciding_word(const struct subject_tool *tool) {
+    struct slice kind, word = tool->evidence_count ? tool->evidence[0] : (struct slice){0};
+    return slice_cut(&word, ':', &kind) && word.len ? word : tool->name;
+}
+
+/* Tools of the same name first, then those of the class with the same tags, then the others of the class. */
 static void put_related(const struct subject *subject, const struct subject_tool *tool, struct sheet *s) {
-    size_t place, same = risk_catalogue_named(tool->name, &place), shown = 0, all = risk_catalogue_count();
-    struct risk_known k;
+    struct relatives r = {.subject = subject, .tool = tool};
+    size_t place, same = risk_catalogue_named(tool->name, &place);
+    for (size_t i = 0; i < same; i++) {
+        struct risk_known k;
+        risk_catalogue_get(risk_catalogue_in_order(place + i), &k);
+        add_relative(&r, &k);
+    }
+    add_neighbours(&r, tool->name, SAME_TAGS_AND_REASON);
+    add_neighbours(&r, deciding_word(tool), SAME_TAGS_AND_REASON);
+    add_neighbours(&r, deciding_word(tool), SAME_REASON);
+    add_neighbours(&r, deciding_word(tool), SAME_CLASS);
+    if (!r.count)
+        return;
     sheet_heading(s, "Related tools", true);
     sheet_text(s, "Other tools of the class %s. The same rules apply to each.", risk_class_name(tool->cls));
     sheet_rows(s, SHEET_LINKS, 2);
-    for (size_t i = 0; i < same && shown < PAGES_RELATED_MAX; i++) {
-        risk_catalogue_get(risk_catalogue_in_order(place + i), &k);
-        if (!fits(&k, tool, subject))
-            continue;
-        put_related_one(s, &k);
-        shown++;
-    }
-    size_t last = SIZE_MAX;
-    for (size_t i = 0; i < all && i < 1200 && shown < PAGES_RELATED_MAX; i++) {
-        /* its neighbours in the alphabet, in both directions: names that begin alike */
-        size_t step = i / 2 + 1, at = i % 2 ? place + all - step : place + same + step - 1;
-        risk_catalogue_get(risk_catalogue_in_order(at % all), &k);
-        if (k.server == last || k.tags != tool->tags || !same_reason(&k, tool) || !fits(&k, tool, subject))
-            continue;
-        last = k.server;
-        put_related_one(s, &k);
-        shown++;
+    for (size_t i = 0; i < r.count; i++) {
+        const struct risk_known *k = &r.found[i];
+        sheet_link(s, subject_tool_target(k, s->a), sheet_name(s, k->tool),
+                   arena_printf(s->a, "%s, %s", sheet_name(s, k->package).ptr, risk_class_name(k->cls)));
     }
 }
 
@@ -251,13 +288,12 @@ static void put_questions(const struct subject *subject, const struct subject_to
                *severity = risk_severity_name(risk_class_severity(tool->cls));
     const char *article = tool->cls == RISK_EXECUTE ? "an" : "a";
     sheet_heading(s, arena_printf(a, "Questions about %.*s", SLICE_FMT(name)).ptr, true);
-    struct slice said = sheet_name(s, glyph_printable(tool->description, PAGES_QUOTE_MAX, a));
-    sheet_question(
-        s, arena_printf(a, "What does the %.*s tool do?", SLICE_FMT(name)),
-        arena_printf(
-            a, "%.*s%sIt is categorised as %s %s tool in the %.*s MCP Server, which means it can %s. %s",
-            SLICE_FMT(said), said.len ? " " : "", article, cls, SLICE_FMT(server), classes[tool->cls].means,
-            classes[tool->cls].advice));
+    struct slice quoted = sheet_name(s, glyph_printable(tool->description, PAGES_QUOTE_MAX, a));
+    sheet_question(s, arena_printf(a, "What does the %.*s tool do?", SLICE_FMT(name)),
+                   arena_printf(a, "%.*s%sIt is categorised as %s %s tool in %.*s, which means it can %s. %s",
+                                SLICE_FMT(quoted), quoted.len ? " " : "", article, cls,
+                                SLICE_FMT(sheet_server(server, a)), classes[tool->cls].means,
+                                classes[tool->cls].advice));
     sheet_question(s, arena_printf(a, "How do I enforce a policy on %.*s?", SLICE_FMT(name)),
                    arena_printf(a,
                                 "Add a rule for it to the policy: allow, deny, rate-limit, or require "
@@ -285,8 +321,8 @@ static void put_questions(const struct subject *subject, const struct subject_to
                                             SLICE_FMT(sheet_name(s, subject->known.name)))
                              : SLICE("");
     sheet_question(s, arena_printf(a, "What MCP server provides %.*s?", SLICE_FMT(name)),
-                   arena_printf(a, "%.*s is provided by the %.*s MCP server%.*s.", SLICE_FMT(name),
-                                SLICE_FMT(server), SLICE_FMT(where)));
+                   arena_printf(a, "%.*s is provided by %.*s%.*s.", SLICE_FMT(name),
+                                SLICE_FMT(sheet_server(server, a)), SLICE_FMT(where)));
 }
 
 static void put_about(const struct subject *subject, const struct subject_tool *tool, struct sheet *s) {

@@ -6,6 +6,7 @@
 #include "pages/render.h"
 #include "pages/server_page.h"
 #include "pages/tool_page.h"
+#include "risk/search.h"
 #include "wire/emit.h"
 
 #include <errno.h>
@@ -25,26 +26,26 @@ struct site {
 
 /* The folders of a path below the site. */
 static int make_folders(const char *dir, struct slice path, struct err *err) {
-    char whole[PATH_MAX];
-    if (snprintf(whole, sizeof(whole), "%s/%.*s", dir, SLICE_FMT(path)) >= (int)sizeof(whole))
+    char full_path[PATH_MAX];
+    if (snprintf(full_path, sizeof(full_path), "%s/%.*s", dir, SLICE_FMT(path)) >= (int)sizeof(full_path))
         return err_set(err, "the path `%.*s` is too long", SLICE_FMT(path));
-    for (char *slash = whole + strlen(dir) + 1; (slash = strchr(slash, '/')); slash++) {
+    for (char *slash = full_path + strlen(dir) + 1; (slash = strchr(slash, '/')); slash++) {
         *slash = '\0';
-        if (mkdir(whole, 0755) < 0 && errno != EEXIST)
-            return err_set(err, "`%s`: %s", whole, strerror(errno));
+        if (mkdir(full_path, 0755) < 0 && errno != EEXIST)
+            return err_set(err, "`%s`: %s", full_path, strerror(errno));
         *slash = '/';
     }
     return 0;
 }
 
 static int write_at(const struct site *site, struct slice path, struct slice text, struct err *err) {
-    char whole[PATH_MAX];
+    char full_path[PATH_MAX];
     if (make_folders(site->dir, path, err) < 0)
         return -1;
-    snprintf(whole, sizeof(whole), "%s/%.*s", site->dir, SLICE_FMT(path));
-    cleanup_file FILE *file = fopen(whole, "we");
+    snprintf(full_path, sizeof(full_path), "%s/%.*s", site->dir, SLICE_FMT(path));
+    cleanup_file FILE *file = fopen(full_path, "we");
     if (!file || fwrite(text.ptr, 1, text.len, file) != text.len || fflush(file) != 0)
-        return err_set(err, "`%s`: %s", whole, strerror(errno));
+        return err_set(err, "`%s`: %s", full_path, strerror(errno));
     return 0;
 }
 
@@ -87,8 +88,6 @@ static int write_server(struct site *site, size_t server, struct err *err) {
     struct subject subject;
     struct sheet sheet;
     subject_from_catalogue(server, &site->arena, &subject);
-    if (!subject.known.newest)
-        return 0;
     sheet_init(&sheet, &site->arena, "server");
     server_page(&subject, &sheet);
     struct slice path = render_path(sheet.id, &site->arena);
@@ -170,8 +169,11 @@ int website_write(const char *dir, struct website_count *ret_count, struct err *
     emit_init(&site.e, &site.index);
     emit_array(&site.e);
     int rc = mkdir(dir, 0755) < 0 && errno != EEXIST ? err_set(err, "`%s`: %s", dir, strerror(errno)) : 0;
-    for (size_t i = 0; rc == 0 && i < risk_catalogue_servers(); i++) {
-        rc = write_server(&site, i, err);
+    cleanup_arena struct arena keeps; /* the other one is reset after each server */
+    arena_init(&keeps);
+    size_t *order, all = risk_search_order(&keeps, &order);
+    for (size_t i = 0; rc == 0 && i < all; i++) {
+        rc = write_server(&site, order[i], err);
         arena_reset(&site.arena);
     }
     if (rc == 0)

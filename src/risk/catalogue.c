@@ -94,7 +94,7 @@ void risk_catalogue_server(size_t i, struct risk_published *ret_server) {
     };
 }
 
-/* The first place in an order of tools whose hash is not below the one wanted. */
+/* Finds the first tool in a sorted order whose hash is not below the given one. */
 static bool find_hash(const struct catalogue_file *f, const uint32_t *order, size_t member, uint64_t want,
                       struct risk_known *ret_known) {
     size_t low = 0, high = f->head->tools;

@@ -1,7 +1,7 @@
-/* Published servers and their tools, known by name and by fingerprint: what the classifier said of them, how
- * they were seen, how much they are used. A mapped file that stands beside the program (catalogue_place.h
- * says where); a question never leaves the machine. Names, hashes, labels and words of our own vocabulary, no
- * texts of others. Without the file every look-up finds nothing. */
+/* Published servers and their tools, found by name and by fingerprint: their classes, how they were
+ * observed, how often they are used. The data is a mapped file next to the program (catalogue_place.h says
+ * where); look-ups never leave the machine. It holds names, hashes, labels and words of our own vocabulary,
+ * no texts of third parties. Without the file every look-up finds nothing. */
 #pragma once
 
 #include "base/arena.h"
@@ -45,15 +45,15 @@ struct risk_known {
     uint64_t full, shape; /* the first eight bytes of each hash; 0: not known */
 };
 
-size_t risk_catalogue_count(void);   /* tools of all versions */
-size_t risk_catalogue_servers(void); /* versions of servers */
-size_t risk_catalogue_names(void);   /* servers, each once */
+size_t risk_catalogue_count(void);   /* number of tools, all versions */
+size_t risk_catalogue_servers(void); /* number of versions of servers */
+size_t risk_catalogue_names(void);   /* number of distinct servers */
 /* i below the count. */
 void risk_catalogue_get(size_t i, struct risk_known *ret_known);
 void risk_catalogue_server(size_t i, struct risk_published *ret_server);
-/* Exactly this definition. */
+/* Finds exactly this definition. */
 bool risk_catalogue_find(const uint8_t full[RISK_HASH_BYTES], struct risk_known *ret_known);
-/* The same name and parameters, other words. */
+/* Finds a definition with the same name and parameters but other texts. */
 bool risk_catalogue_find_shape(const uint8_t shape[RISK_HASH_BYTES], struct risk_known *ret_known);
 /* The versions of a server: index of the oldest, and how many; the newest is the last. 0: not known. */
 size_t risk_catalogue_versions(enum risk_registry registry, struct slice name, size_t *ret_first);
@@ -63,7 +63,7 @@ bool risk_catalogue_find_server(enum risk_registry registry, struct slice name, 
 /* The tools of that name on all servers: how many, and the place of the first for risk_catalogue_in_order. */
 size_t risk_catalogue_named(struct slice tool, size_t *ret_place);
 size_t risk_catalogue_in_order(size_t place); /* the index of a tool, by its place in the order of names */
-/* Does that version of the package have a tool of this name with another definition? Then what is in front of
- * us is not what was published. */
+/* Does that version of the package have a tool of this name with another definition? Then this server is not
+ * the published one. */
 bool risk_catalogue_differs(enum risk_registry registry, struct slice package, struct slice version,
                             struct slice tool, const uint8_t full[RISK_HASH_BYTES]);

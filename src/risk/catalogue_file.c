@@ -34,7 +34,7 @@ static bool list_fits(const struct catalogue_file *f, uint32_t place, uint32_t c
     return true;
 }
 
-/* Tools of one server follow those of the one before. */
+/* The tools of a server must follow those of the previous one. */
 static bool server_fits(const struct catalogue_file *f, uint32_t i) {
     const struct catalogue_server *s = &f->servers[i];
     const uint32_t texts[] = {s->name, s->version, s->title, s->repository, s->licence, s->command, s->url};
@@ -58,7 +58,7 @@ static bool tool_fits(const struct catalogue_file *f, uint32_t i) {
            f->by_name[i] < f->head->tools;
 }
 
-/* The sum of all parts; counts have met their ceilings, so nothing wraps. */
+/* The sum of all sections. Counts were checked against their ceilings, so the sum cannot overflow. */
 static uint64_t expected_bytes(const struct catalogue_header *h) {
     return sizeof(*h) + (uint64_t)h->servers * sizeof(struct catalogue_server) +
            (uint64_t)h->tools * (sizeof(struct catalogue_tool) + 3 * sizeof(uint32_t)) +
@@ -103,8 +103,8 @@ int catalogue_file_read(struct slice bytes, struct catalogue_file *ret_file, str
     return 0;
 }
 
-/* A user who can write the file could also replace the program beside it, or owns the home: changes while it
- * is mapped are not guarded against. */
+/* The file is not protected against changes while it is mapped: a user who can write it could also replace
+ * the program, or owns the home. */
 int catalogue_file_map(const char *path, struct catalogue_file *ret_file, bool *ret_missing,
                        struct err *err) {
     cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);

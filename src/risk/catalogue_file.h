@@ -2,10 +2,10 @@
  *
  *   header | servers | tools | tools by fingerprint | by shape | by name | lists | texts
  *
- * Servers stand in order of registry, name and release; the newest version of one is the last. Their tools
- * stand together, in order of name. The three orders are indices of tools. A text is the place of a two-byte
- * length among the texts, with the bytes behind it; place 0 is the empty one. A list is a place among
- * `lists`, which hold texts. What opens a file has checked every place in it. */
+ * Servers are sorted by registry, name and release, so the newest version of one is the last. The tools of a
+ * server are contiguous and sorted by name. The three orders are indices of tools. A text is an offset into
+ * `texts`, where a two-byte length precedes the bytes; offset 0 is the empty text. A list is an offset into
+ * `lists`, which holds texts. Every offset is checked when the file is opened. */
 #pragma once
 
 #include "base/err.h"
@@ -49,7 +49,7 @@ struct catalogue_tool {
     uint32_t freeform; /* text */
     uint32_t tokens;
     uint16_t tags, properties;
-    uint16_t findings; /* bit 1 << detector; bit 0 is a hint that does not fit */
+    uint16_t findings; /* bit 1 << detector; bit 0: a hint contradicts the class */
     uint8_t cls, confidence, evidence_count, destructive_hint;
     uint16_t zero;
 };

@@ -11,13 +11,13 @@
 #include <sys/stat.h>
 
 #define FILE_NAME "catalogue.bin"
-#define KEY_NAME "catalogue.key" /* in the home: digits of a key that the user accepted */
+#define KEY_NAME "catalogue.key" /* in the home: hex digits of the key that the user accepted */
 
 static struct {
     struct catalogue_file file;
     char path[PATH_MAX];
     bool tried;
-    struct stat seen; /* the file that may be replaced while we run, as it was when it was read */
+    struct stat seen; /* status of the replaceable file when it was read */
     bool (*find_home)(char ret_path[PATH_MAX]);
 } current;
 
@@ -64,7 +64,7 @@ static bool map_shipped(struct catalogue_file *ret_file, char ret_path[PATH_MAX]
     return false;
 }
 
-/* The file of an update: if its key was accepted by the user, it is used whatever its age. */
+/* The updated file is used if the user accepted its key, whatever its age. */
 static int prefer_home(struct catalogue_file *file, char path[PATH_MAX], struct err *err) {
     struct catalogue_file home;
     char at[PATH_MAX];
@@ -104,8 +104,8 @@ static int map_named(const char *named, struct catalogue_file *ret_file, struct 
     return err_set(err, "`%s` is damaged: its signature does not fit", named);
 }
 
-/* The file that may be replaced: the one that is named, or the one that an update puts into the home. */
-static void look(const char *named, struct stat *ret_seen) {
+/* Status of the file that may be replaced: the named one, or the one that an update installs in the home. */
+static void stat_replaceable(const char *named, struct stat *ret_seen) {
     char at[PATH_MAX];
     *ret_seen = (struct stat){0};
     if (named || home_path(FILE_NAME, at))
@@ -116,7 +116,7 @@ int risk_catalogue_open(const char *given, struct err *err) {
     const char *named = named_by_user(given);
     catalogue_file_unmap(&current.file);
     current.tried = true;
-    look(named, &current.seen);
+    stat_replaceable(named, &current.seen);
     if (named) {
         snprintf(current.path, sizeof(current.path), "%s", named);
         return map_named(named, &current.file, err);
@@ -141,7 +141,7 @@ void risk_catalogue_refresh(void) {
     struct err err = {0}, none;
     if (!current.tried)
         return;
-    look(named, &now);
+    stat_replaceable(named, &now);
     if (same_file(&now, &current.seen))
         return;
     current.seen = now;
@@ -169,15 +169,16 @@ const struct catalogue_file *catalogue_place_current(void) {
     return current.file.head ? &current.file : NULL;
 }
 
-static void tell(const struct catalogue_file *f, const char *path, struct risk_catalogue_about *ret_about) {
+static void describe(const struct catalogue_file *f, const char *path,
+                     struct risk_catalogue_about *ret_about) {
     *ret_about = (struct risk_catalogue_about){
         .made = f->head->made, .bytes = f->bytes, .genuine = catalogue_file_is_genuine(f)};
     memcpy(ret_about->key, f->head->key, sizeof(ret_about->key));
     snprintf(ret_about->path, sizeof(ret_about->path), "%s", path);
 }
 
-void risk_catalogue_tell(struct risk_catalogue_about *ret_about) {
-    tell(&current.file, current.path, ret_about);
+void risk_catalogue_describe(struct risk_catalogue_about *ret_about) {
+    describe(&current.file, current.path, ret_about);
 }
 
 /* ---- a newer one ---- */
@@ -235,7 +236,7 @@ int risk_catalogue_update(const char *path, const char *key, struct risk_catalog
     else
         rc = install(&fresh, key, installed, err);
     if (rc == 0)
-        tell(&fresh, installed, ret_about);
+        describe(&fresh, installed, ret_about);
     catalogue_file_unmap(&fresh);
     return rc;
 }

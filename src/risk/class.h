@@ -1,4 +1,4 @@
-/* What a tool can do to the world, in one of five classes, worst last. */
+/* The five classes of a tool by the effect of a call, worst last. */
 #pragma once
 
 #include "base/slice.h"
@@ -6,7 +6,7 @@
 struct emit;
 
 enum risk_class {
-    RISK_NONE, /* no evidence; never the answer of the classifier */
+    RISK_NONE, /* no evidence; the classifier never returns it */
     RISK_READ,
     RISK_WRITE,
     RISK_EXECUTE,
@@ -17,11 +17,11 @@ enum risk_class {
 
 enum risk_severity { RISK_LOW, RISK_MEDIUM, RISK_HIGH, RISK_CRITICAL };
 
-/* What flows through a tool, and what its arguments are made of: bits. */
+/* Bits: data that flows through a tool, and kinds of its arguments. */
 enum risk_tag {
-    RISK_TAG_SRC_UNTRUSTED = 1 << 0, /* brings in text that strangers wrote */
-    RISK_TAG_SRC_PRIVATE = 1 << 1,   /* brings in what only the owner may see */
-    RISK_TAG_SINK = 1 << 2,          /* carries data out */
+    RISK_TAG_SRC_UNTRUSTED = 1 << 0, /* returns text from untrusted authors */
+    RISK_TAG_SRC_PRIVATE = 1 << 1,   /* returns private data of the owner */
+    RISK_TAG_SINK = 1 << 2,          /* sends data out */
     RISK_TAG_EXEC = 1 << 3,
     RISK_TAG_MONEY = 1 << 4,
     RISK_TAG_META_TOOL = 1 << 5, /* calls other tools */

@@ -1,4 +1,4 @@
-/* From facts to a class: the verbs of name and description, weighed against each other. */
+/* From facts to a class: weighs the verbs of name and description against each other. */
 #include "risk/classify.h"
 
 #include "risk/facts.h"
@@ -6,17 +6,18 @@
 
 #include "base/mem.h"
 
-#define HEAD_SKIP_MAX 14      /* words in front of the verb that opens a sentence */
-#define VERBS_MAX 12          /* verbs beside it */
+#define HEAD_SKIP_MAX 14      /* words before the verb that opens a sentence */
+#define VERBS_MAX 12          /* verbs next to it */
 #define SENTENCES_MAX 3       /* searched for an opening verb */
-#define OPENS_AT_MAX 2        /* words in front of a verb that plainly opens a description */
-#define OBJECT_WORDS 6        /* behind a verb, that may name its object */
+#define OPENS_AT_MAX 2        /* words before a verb that still count as opening a description */
+#define OBJECT_WORDS 6        /* words after a verb that may name its object */
 #define CHAIN_GAP_MAX 4       /* words between two verbs of "create a tag or remove it" */
-#define ACTIONS_BYTES_MAX 240 /* of a description, that may list what a tool can do */
-#define DATA_WORDS_MAX 6      /* of a sentence that only names data */
-#define ROUTED_WORDS 60       /* of a description whose tool is many in one */
+#define ACTIONS_BYTES_MAX 240 /* bytes of a description that may list actions */
+#define DATA_WORDS_MAX 6      /* words of a sentence that only names data */
+#define PREPOSITION_GAP_MAX 4 /* words between "for" and what it is about */
+#define ROUTED_WORDS 60       /* words of a description of a tool that routes many commands */
 
-/* One source's opinion. */
+/* The class that one source suggests. */
 struct opinion {
     const struct risk_word *verb; /* NULL: none */
     enum risk_class cls;
@@ -40,9 +41,8 @@ static bool is_weak(const struct risk_word *w) {
     return w && (w->kind == WORD_WEAK || w->kind == WORD_BROAD);
 }
 
-/* What a name of one word is done to stands in the first sentence: "Run a tool with validation" runs a tool.
- */
-static uint32_t told_object(const struct risk_facts *f) {
+/* The object of a one-word name is in the first sentence: "Run a tool with validation" runs a tool. */
+static uint32_t described_object(const struct risk_facts *f) {
     uint32_t object = 0;
     for (size_t i = 0; i < f->sentence_end && !slice_is(f->prose[i].text, "with"); i++) {
         const struct risk_word *noun = risk_word_find(f->prose[i].text);
@@ -57,14 +57,14 @@ static struct opinion opine_name(const struct risk_facts *f, size_t at, bool lea
     for (size_t i = 0; i < f->count; i++)
         object |= i != at && f->words[i] ? f->words[i]->nouns : 0;
     if (f->count == 1)
-        object = told_object(f);
+        object = described_object(f);
     enum risk_class cls = risk_verb_class(f, w, object);
     bool gesture = w->rule == WORD_UI && cls == RISK_EXECUTE;
     bool engine = w->nouns & NOUN_ENGINE && at + 1 == f->count;
     return (struct opinion){w, cls, is_verb(w) || gesture || engine, leads, false};
 }
 
-/* "Load a sprite into a node" changes the node; into a conversation, it only brings something in. */
+/* "Load a sprite into a node" changes the node; loading into a conversation only reads. */
 static bool loads_into(const struct risk_facts *f, size_t at) {
     static const char *const own[] = {"context", "memory", "conversation", "session", "view", "your", NULL};
     if (!slice_is(f->prose[at].text, "load"))
@@ -114,7 +114,14 @@ static bool names_a_state(const struct risk_facts *f, size_t lead) {
            last && last->nouns & NOUN_STATE;
 }
 
-/* "list_create", "query_execute", "view_delete": a noun that could be a verb, then the verb. */
+/* "quarantine_stats: Get ...": what is known of the deed. */
+static bool asks_state_of(const struct risk_facts *f, size_t lead) {
+    const struct risk_word *last = f->words[f->count - 1];
+    return f->count == lead + 2 && f->words[lead] && f->words[lead]->cls < RISK_DESTRUCTIVE && last &&
+           last->nouns & NOUN_STATE;
+}
+
+/* "list_create", "query_execute", "view_delete": a word that can be noun or verb, then the verb. */
 static bool verb_follows(const struct risk_facts *f, size_t lead) {
     const struct risk_word *last = f->words[f->count - 1];
     return f->count == lead + 2 && is_verb(last) && f->words[lead]->cls == RISK_READ &&
@@ -122,8 +129,8 @@ static bool verb_follows(const struct risk_facts *f, size_t lead) {
            strlen(last->text) == f->tokens[f->count - 1].len;
 }
 
-/* "run_complete", "build_cancel", "test_create": a deed that names the thing, then what is done to it. The
- * description must open with a verb of the same class. */
+/* "run_complete", "build_cancel", "test_create": a verb used as a noun, then the real verb. The description
+ * must open with a verb of the same class. */
 static bool deed_is_thing(const struct risk_facts *f, size_t lead, const struct risk_word *opening) {
     const struct risk_word *last = f->words[f->count - 1];
     return f->count == lead + 2 && f->words[lead] && f->words[lead]->nouns & NOUN_DEED && last &&
@@ -136,7 +143,7 @@ static bool asks(struct slice word) {
     return slice_is(word, "is") || slice_is(word, "can") || slice_is(word, "has") || slice_is(word, "does");
 }
 
-/* "deploy_services_reader", "schema-validator": what does something, named after what it does. */
+/* "deploy_services_reader", "schema-validator": an agent noun for an action that only reads. */
 static bool ends_as_looker(const struct risk_facts *f) {
     static const char *const words[] = {
         "reader",   "viewer", "finder", "checker", "validator", "inspector", "analyzer", "explorer",
@@ -147,7 +154,7 @@ static bool ends_as_looker(const struct risk_facts *f) {
     return false;
 }
 
-/* "invoice_issue_preview": nothing is done yet. */
+/* "invoice_issue_preview": a preview changes nothing. */
 static bool ends_as_preview(const struct risk_facts *f, size_t lead) {
     return f->count > lead + 1 && !is_verb(f->words[lead]) && slice_is(f->tokens[f->count - 1], "preview");
 }
@@ -167,7 +174,19 @@ static struct opinion convert_opinion(const struct risk_facts *f) {
     return (struct opinion){verb, risk_verb_class(f, verb, f->name_nouns), false, true, false};
 }
 
-/* `opening` is the verb of the description: of several verbs inside a name, the one it repeats is meant. */
+/* "operation_get", "members_list": the verb stands behind its object. */
+static bool ends_as_getter(const struct risk_facts *f, size_t at) {
+    static const char *const words[] = {"get", "list", "read", "search", "view", "show", "fetch", NULL};
+    if (at + 1 != f->count)
+        return false;
+    for (const char *const *w = words; *w; w++)
+        if (slice_is(f->tokens[at], *w))
+            return true;
+    return false;
+}
+
+/* `opening` is the verb of the description. If a name has several verbs, the one that the description
+ * repeats counts. */
 static struct opinion name_opinion(const struct risk_facts *f, const struct risk_word *opening) {
     size_t lead = 0;
     while (lead + 1 < f->count && f->words[lead] && f->words[lead]->kind == WORD_FILL)
@@ -178,13 +197,14 @@ static struct opinion name_opinion(const struct risk_facts *f, const struct risk
         return (struct opinion){risk_word_find(SLICE("check")), RISK_READ, true, true, false};
     if (ends_as_looker(f) || ends_as_preview(f, lead))
         return (struct opinion){risk_word_find(SLICE("read")), RISK_READ, true, true, false};
-    if (names_a_state(f, lead))
+    bool reads = opening && is_verb(opening) && opening->cls == RISK_READ;
+    if (names_a_state(f, lead) || (reads && asks_state_of(f, lead)))
         return (struct opinion){f->words[f->count - 1], RISK_READ, false, true, false};
     if (deed_is_thing(f, lead, opening))
         return opine_name(f, f->count - 1, false);
-    if (is_verb(f->words[lead]))
-        return verb_follows(f, lead) ? opine_name(f, f->count - 1, false)
-                                     : with_second_verb(f, lead, opine_name(f, lead, true));
+    if (is_verb(f->words[lead])) /* list_trash: "Displays ...": the second word is a thing */
+        return verb_follows(f, lead) && !reads ? opine_name(f, f->count - 1, false)
+                                               : with_second_verb(f, lead, opine_name(f, lead, true));
     const struct risk_word *last = f->words[f->count - 1];
     if (is_verb(last) && last->cls == RISK_READ && opening && opening->cls == RISK_READ && is_verb(opening) &&
         f->count > lead + 1)
@@ -194,7 +214,7 @@ static struct opinion name_opinion(const struct risk_facts *f, const struct risk
             return opine_name(f, i, false);
     for (size_t i = lead + 1; i < f->count; i++)
         if (is_verb(f->words[i]))
-            return opine_name(f, i, false);
+            return opine_name(f, i, ends_as_getter(f, i));
     if (!is_weak(f->words[lead]) && turns_into(f, lead))
         return convert_opinion(f);
     if (is_weak(f->words[lead]))
@@ -205,8 +225,12 @@ static struct opinion name_opinion(const struct risk_facts *f, const struct risk
     return (struct opinion){0};
 }
 
-/* "The messages in a folder", "Replies for a message": a word that could be a verb and is none. What destroys
- * or pays counts wherever it stands. */
+static bool joins(struct slice word) {
+    return slice_is(word, "and") || slice_is(word, "or") || slice_is(word, "to") || slice_is(word, "it");
+}
+
+/* "The messages in a folder", "Replies for a message": a noun that could be a verb. Destructive and
+ * financial verbs count in any position. */
 static bool is_thing(const struct risk_facts *f, size_t i) {
     const struct risk_word *w = f->prose_words[i];
     if (slice_is(f->prose[i].text, "step")) /* "Step 1 of 2" */
@@ -216,13 +240,38 @@ static bool is_thing(const struct risk_facts *f, size_t i) {
     if (i && (slice_is(f->prose[i - 1].text, "the") || slice_is(f->prose[i - 1].text, "a") ||
               slice_is(f->prose[i - 1].text, "an")))
         return true;
+    if (i && w->kind == WORD_WEAK && slice_ends(f->prose[i].text, SLICE("s")) && !f->prose_words[i - 1] &&
+        f->prose[i].brk == RISK_BREAK_SPACE && !joins(f->prose[i - 1].text))
+        return true; /* "Available diagnostic tests" */
     bool of = i + 1 < f->prose_count &&
               (slice_is(f->prose[i + 1].text, "of") || slice_is(f->prose[i + 1].text, "for"));
     return of && f->prose_forms[i] == 's';
 }
 
-/* The index of the verb that opens the sentence at `from`, or SIZE_MAX. Words without meaning are passed
- * over; a word that is no verb ends the search, unless "to" follows ("Tool to list ..."). */
+static bool is_preposition(const struct risk_facts *f, size_t i) {
+    static const char *const words[] = {"of", "for", "per", "until", NULL};
+    for (const char *const *w = words; i < f->sentence_end && *w; w++)
+        if (slice_is(f->prose[i].text, *w))
+            return true;
+    return false;
+}
+
+/* "Lag for a consumer group", "Margin of an order": in a sentence that no verb opens, a word behind a
+ * preposition says what the returned data is about. */
+static bool is_behind_preposition(const struct risk_facts *f, size_t i) {
+    if (f->prose_forms[i] == 'g' || f->prose_words[i]->cls >= RISK_DESTRUCTIVE ||
+        f->prose_words[i]->kind == WORD_BROAD)
+        return false;
+    if (i && is_weak(f->prose_words[i]) && is_preposition(f, i + 1))
+        return true; /* "funding rate for one market" */
+    for (size_t k = i; k-- > 1 && i - k <= PREPOSITION_GAP_MAX;)
+        if (is_preposition(f, k))
+            return true;
+    return false;
+}
+
+/* The index of the verb that opens the sentence at `from`, or SIZE_MAX. Filler words are skipped. Any other
+ * word that is not a verb ends the search, unless "to" follows ("Tool to list ..."). */
 static size_t opening_verb(const struct risk_facts *f, size_t from, size_t to) {
     size_t end = from + HEAD_SKIP_MAX < to ? from + HEAD_SKIP_MAX : to;
     bool lost = false;
@@ -258,17 +307,18 @@ static size_t sentence_from(const struct risk_facts *f, size_t at) {
     return at;
 }
 
-/* "Use this when ...", "If ...": later sentences that instruct the reader and do not describe the tool. */
+/* "Use this when ...", "If ...": sentences that instruct the reader and do not describe the tool. */
 static bool addresses_reader(struct slice word) {
-    static const char *const words[] = {"use",    "you",   "if",        "when", "note", "call",    "do",
-                                        "always", "never", "important", "see",  "for",  "example", NULL};
+    static const char *const words[] = {"use",  "you", "if",      "when",  "note",
+                                        "call", "do",  "always",  "never", "important",
+                                        "see",  "for", "example", "pass",  NULL};
     for (const char *const *w = words; *w; w++)
         if (slice_is(word, *w))
             return true;
     return false;
 }
 
-/* "FOR CREATE-UI WORKFLOW (/cui): Fetch ...": the words before the colon say when, not what. */
+/* "FOR CREATE-UI WORKFLOW (/cui): Fetch ...": the words before the colon say when to use the tool. */
 static size_t past_label(const struct risk_facts *f) {
     if (!f->prose_count || !slice_is(f->prose[0].text, "for"))
         return 0;
@@ -281,6 +331,11 @@ static size_t past_label(const struct risk_facts *f) {
 /* "Headlines from our historical archive." */
 static bool ends_as_thing(const struct risk_facts *f, size_t i) {
     return i && i + 1 == f->sentence_end && f->prose_words[i]->nouns & NOUN_DEED;
+}
+
+/* "symptoms and management": what the answer is about. "Order management: create, update" has a list. */
+static bool is_subject(const struct risk_facts *f, size_t i) {
+    return i && slice_is(f->prose[i].text, "management") && slice_is(f->prose[i - 1].text, "and");
 }
 
 static size_t find_opening(const struct risk_facts *f) {
@@ -296,21 +351,23 @@ static size_t find_opening(const struct risk_facts *f) {
     for (size_t i = 0; i < f->sentence_end;
          i++) /* "Interactive browser automation"; not "impressions, clicks" */
         if (is_verb(f->prose_words[i]) && !f->prose[i].joined && !is_thing(f, i) && !ends_as_thing(f, i) &&
+            !is_behind_preposition(f, i) &&
             !(f->prose_forms[i] == 's' && f->prose_words[i]->nouns & NOUN_GESTURE))
             return i;
     for (size_t i = 0; i < f->sentence_end; i++)
-        if (is_weak(f->prose_words[i]) && !f->prose[i].joined && !is_thing(f, i))
+        if (is_weak(f->prose_words[i]) && !f->prose[i].joined && !is_thing(f, i) &&
+            !is_behind_preposition(f, i) && !is_subject(f, i))
             return i;
     return SIZE_MAX;
 }
 
-/* "lists" is a word of its own and still a third person. */
+/* "lists" has its own entry and is still a third person. */
 static char form_of(const struct risk_facts *f, size_t i) {
     bool plural = !f->prose_forms[i] && slice_ends(f->prose[i].text, SLICE("s"));
     return plural && strlen(f->prose_words[i]->text) == f->prose[i].text.len ? 's' : f->prose_forms[i];
 }
 
-/* Does a verb stand at i as one of several, in the same form as the one before it? */
+/* Is the verb at i part of a list of verbs, in the same form as the one before it? */
 static bool joins_chain(const struct risk_facts *f, size_t at, size_t last, size_t i, bool broad) {
     const struct risk_word *w = f->prose_words[i];
     bool ends = i + 1 >= f->prose_count;
@@ -330,7 +387,8 @@ static bool joins_chain(const struct risk_facts *f, size_t at, size_t last, size
     return listed && has_object && i - last <= CHAIN_GAP_MAX && form_of(f, i) == form_of(f, at);
 }
 
-/* Verbs that stand beside the opening one: "Create, update or delete", "Manage tags: list, add, remove". */
+/* Verbs that are coordinated with the opening one: "Create, update or delete", "Manage tags: list, add,
+ * remove". */
 static size_t beside(const struct risk_facts *f, size_t at, size_t *ret_at) {
     size_t count = 0, last = at;
     bool broad = f->prose_words[at]->kind == WORD_BROAD;
@@ -343,7 +401,7 @@ static size_t beside(const struct risk_facts *f, size_t at, size_t *ret_at) {
     return count;
 }
 
-/* One small removal among several edits is an edit. */
+/* A minor removal among several edits counts as an edit. */
 static bool minor_removal(const struct risk_facts *f, const struct opinion *name, const struct risk_word *w) {
     return w->rule == WORD_SOFT && (f->name_nouns & NOUN_MINOR || name->strong);
 }
@@ -369,12 +427,12 @@ static struct opinion prose_opinion(const struct risk_facts *f, size_t at, const
     return best;
 }
 
-/* The one reset that loses nothing, where the description says so: "Unstages all staged changes". */
+/* A reset that loses no data according to the description: "Unstages all staged changes". */
 static bool mild_reset(const struct opinion *n, const struct opinion *p) {
     return strcmp(n->verb->text, "reset") == 0 && p->opens && strcmp(p->verb->text, "unstage") == 0;
 }
 
-/* "unwatch: Remove watchers": takes back what its opposite does. */
+/* "unwatch: Remove watchers": reverses its opposite. */
 static bool takes_back(const struct risk_facts *f, const struct opinion *n, const struct opinion *p) {
     if (!n->strong || n->cls != RISK_WRITE || p->cls != RISK_DESTRUCTIVE || p->verb->rule != WORD_SOFT)
         return false;
@@ -384,19 +442,36 @@ static bool takes_back(const struct risk_facts *f, const struct opinion *n, cons
     return false;
 }
 
-/* Name and description disagree. */
+static bool repeats(const struct risk_facts *f, const struct risk_word *verb) {
+    for (size_t i = 1; i < f->sentence_end; i++)
+        if (risk_word_find(f->prose[i].text) == verb)
+            return true;
+    return false;
+}
+
+/* casino_status: "State of one job: running / finished": the words after the colon are states. */
+static bool asks_status(const struct risk_facts *f, const struct opinion *n, const struct opinion *p) {
+    return n->cls == RISK_READ && !p->opens && p->cls < RISK_DESTRUCTIVE &&
+           slice_is(f->tokens[f->count - 1], "status");
+}
+
+/* Decides when name and description disagree. */
 static struct decision weigh(const struct risk_facts *f, const struct opinion *n, const struct opinion *p) {
     if (n->strong && n->cls >= RISK_DESTRUCTIVE)
         return mild_reset(n, p) ? (struct decision){RISK_WRITE, 60} : (struct decision){n->cls, 90};
     if (n->cls == RISK_DESTRUCTIVE && p->cls > RISK_READ) /* compose_down: "Stop ..." */
         return (struct decision){n->cls, 60};
+    if (asks_status(f, n, p))
+        return (struct decision){RISK_READ, 65};
     if (takes_back(f, n, p))
         return (struct decision){RISK_WRITE, 60};
+    if (n->strong && n->leads && n->cls == RISK_READ && p->cls == RISK_DESTRUCTIVE && !p->opens)
+        return (struct decision){RISK_READ, 60}; /* get_turns: "Recent turns for context pruning" */
     if (p->strong && p->cls >= RISK_DESTRUCTIVE)
         return (struct decision){p->cls, 75};
     /* "map: create a map of the site": what is created is only the answer */
     if (!n->strong && n->cls == RISK_READ && p->verb->rule == WORD_CREATE &&
-        n->verb->nouns & (NOUN_REPORT | NOUN_CHART))
+        n->verb->nouns & (NOUN_REPORT | NOUN_CHART) && repeats(f, n->verb))
         return (struct decision){RISK_READ, 60};
     enum risk_class worse = n->cls > p->cls ? n->cls : p->cls;
     if (p->verb->kind == WORD_BROAD && (!n->strong || f->count == 1)) /* search: "Manage search indexes" */
@@ -405,6 +480,8 @@ static struct decision weigh(const struct risk_facts *f, const struct opinion *n
         return (struct decision){worse, 60};
     if (!n->strong && n->leads && n->cls == RISK_EXECUTE && p->verb->rule == WORD_CREATE)
         return (struct decision){RISK_EXECUTE, 60}; /* build: "Create an image" */
+    if (n->leads && strcmp(n->verb->text, "new") == 0 && p->verb->rule == WORD_GENERATE)
+        return (struct decision){worse, 60}; /* new_deposit_address: "Generate ..." */
     if (n->strong != p->strong)
         return (struct decision){n->strong ? n->cls : p->cls, 75};
     /* weather_archive: "Get ...": the verb at the end names what is read */
@@ -414,12 +491,14 @@ static struct decision weigh(const struct risk_facts *f, const struct opinion *n
     if (p->opens && p->verb->rule == WORD_RUN && p->cls == RISK_EXECUTE && f->params & RISK_PARAM_CODE)
         return (struct decision){RISK_EXECUTE, 75}; /* inspect: "Executes JavaScript code" */
     if (n->strong && n->leads && n->cls == RISK_READ &&
-        !(p->opens && p->cls == RISK_WRITE && p->verb->rule != WORD_EXPORT))
+        !(p->opens && p->cls == RISK_WRITE && p->verb->rule != WORD_EXPORT &&
+          p->verb->rule != WORD_GENERATE && p->verb->rule != WORD_RESTORE))
         return (struct decision){RISK_READ, 70};
     if (p->strong && p->cls == RISK_READ && !(n->strong && n->leads) && f->count > 1 &&
         f->words[f->count - 1] && f->words[f->count - 1]->nouns & NOUN_STATE && n->verb->kind != WORD_BROAD)
         return (struct decision){RISK_READ, 65}; /* indexing_status: "Get ..." */
-    if (n->cls < RISK_DESTRUCTIVE && p->cls == RISK_READ && f->first_nouns & NOUN_GUIDE)
+    if (n->cls < RISK_DESTRUCTIVE && p->cls == RISK_READ && p->verb->cls == RISK_READ &&
+        f->first_nouns & NOUN_GUIDE)
         return (struct decision){RISK_READ, 60}; /* write_rule: "Provide guidance for ..." */
     return (struct decision){worse, 60};
 }
@@ -436,7 +515,7 @@ static struct decision weigh_all(const struct risk_facts *f, const struct opinio
     return (struct decision){RISK_NONE, 0};
 }
 
-/* One tool for many commands: everything that its description can do counts. */
+/* One tool for many commands: every action in its description counts. */
 static enum risk_class routed_class(const struct risk_facts *f) {
     enum risk_class worst = RISK_READ;
     size_t end = sentence_from(f, sentence_from(f, 1) + 1);
@@ -482,11 +561,64 @@ static bool warns_of_loss(const struct risk_facts *f) {
     return false;
 }
 
+/* "Preview what would be saved, without writing anything." Not for a switch that decides it (dry_run). */
+static bool changes_nothing(const struct risk_facts *f) {
+    static const char *const phrases[] = {"without writing anything",
+                                          "without saving",
+                                          "creates nothing",
+                                          "changes nothing",
+                                          "writes nothing",
+                                          "sends nothing",
+                                          "nothing is written",
+                                          "nothing is saved",
+                                          "nothing is changed",
+                                          "nothing is created",
+                                          "nothing is sent",
+                                          "never sends anything",
+                                          "never writes",
+                                          "never mutates",
+                                          "never modifies",
+                                          "no side effects",
+                                          "makes no changes",
+                                          "no changes are made",
+                                          "without making changes",
+                                          "without making any changes",
+                                          NULL};
+    static const char *const switches[] = {"dry", "unless", "by default", "preview=", "when ", NULL};
+    struct slice head = slice_upto(f->lower, ACTIONS_BYTES_MAX);
+    for (const char *const *w = switches; *w; w++)
+        if (risk_contains(head, *w))
+            return false;
+    for (const char *const *p = phrases; *p; p++)
+        if (risk_contains(head, *p))
+            return true;
+    return false;
+}
+
+/* "and return a local path to the resulting audio file" */
+static bool returns_new_file(const struct risk_facts *f) {
+    static const char *const phrases[] = {"local path to the resulting",
+                                          "path to the resulting file",
+                                          "path to the generated",
+                                          "path of the generated",
+                                          "path to the saved",
+                                          "path of the saved",
+                                          "path to the created",
+                                          "path to the downloaded",
+                                          "path to the output",
+                                          "\xe4\xbf\x9d\xe5\xad\x98\xe5\x88\xb0", /* saves to, in Chinese */
+                                          NULL};
+    for (const char *const *p = phrases; *p; p++)
+        if (risk_contains(f->lower, *p))
+            return true;
+    return false;
+}
+
 static bool is_broad(const struct opinion *n, const struct opinion *p) {
     return (n->verb && n->verb->kind == WORD_BROAD) || (p->verb && p->verb->kind == WORD_BROAD);
 }
 
-/* get_openapi_reference with `operation`: the operation is read about, not done. */
+/* get_openapi_reference with `operation`: the tool reads about the operation. */
 static bool reads_about(const struct risk_facts *f) {
     static const char *const nouns[] = {"reference", "docs",          "doc",    "documentation",
                                         "spec",      "specification", "schema", "schemas",
@@ -497,7 +629,7 @@ static bool reads_about(const struct risk_facts *f) {
     return false;
 }
 
-/* "Crawls a site. Stores its pages in a local database." A later sentence says that something is kept. */
+/* "Crawls a site. Stores its pages in a local database." A later sentence says that data is stored. */
 static bool keeps_something(const struct risk_facts *f, bool sure) {
     static const char *const words[] = {"stores", "saves", "persists", "writes", NULL};
     static const char *const more[] = {"sets", "updates", "creates", "adds", "sends", "modifies", NULL};
@@ -509,7 +641,12 @@ static bool keeps_something(const struct risk_facts *f, bool sure) {
         for (const char *const *w = more; !sure && *w; w++)
             if (slice_is(f->prose[from].text, *w))
                 return true;
-        from = sentence_from(f, from + 1);
+        size_t next = sentence_from(f, from + 1);
+        if (slice_is(f->prose[from].text, "creates")) /* "Creates a numbered markdown file in ..." */
+            for (size_t k = from + 1; k < next && k <= from + OBJECT_WORDS; k++)
+                if (slice_is(f->prose[k].text, "file") || slice_is(f->prose[k].text, "files"))
+                    return true;
+        from = next;
     }
     return false;
 }
@@ -535,7 +672,7 @@ static void consider_parameters(const struct risk_facts *f, const struct opinion
     if (f->op_free && d->cls != RISK_READ && is_broad(n, p) &&
         (risk_contains(f->lower, "delete") || risk_contains(f->op_free_text, "delete")))
         raise_class(d, r, RISK_DESTRUCTIVE, "description", SLICE("delete"));
-    if (d->cls == RISK_READ && keeps_something(f, n->strong))
+    if (d->cls == RISK_READ && (keeps_something(f, n->strong) || returns_new_file(f)))
         raise_class(d, r, RISK_WRITE, "description", SLICE("store"));
     if (f->params & RISK_PARAM_OUTPUT && d->cls == RISK_READ)
         raise_class(d, r, RISK_WRITE, "parameter", SLICE("output file"));
@@ -559,7 +696,8 @@ static void consider_hints(const struct risk_facts *f, struct decision *d, struc
     r->hint_destructive = f->hint_destructive;
 }
 
-/* Stray English words in a description of another language mean little; the name may still be worse. */
+/* English words in a description of another language are weak evidence; the name may still raise the class.
+ */
 static void consider_foreign(const struct risk_facts *f, const struct opinion *n, struct decision *d,
                              struct risk_report *r) {
     struct slice word;
@@ -567,7 +705,7 @@ static void consider_foreign(const struct risk_facts *f, const struct opinion *n
     enum risk_class cls = risk_foreign_class(f->lower, &word, &opens);
     if (cls == RISK_NONE || (n->strong && !(opens && cls >= RISK_DESTRUCTIVE)))
         return;
-    if (cls == RISK_EXECUTE && f->read_only_said)
+    if (cls == RISK_EXECUTE && f->described_read_only)
         cls = RISK_READ;
     if (cls == RISK_EXECUTE && n->verb && n->verb->kind != WORD_BROAD && n->cls != RISK_NONE)
         return;                                   /* book_session: "performs a booking" */
@@ -578,7 +716,7 @@ static void consider_foreign(const struct risk_facts *f, const struct opinion *n
     say(r, "description", word);
 }
 
-/* What it was about the object that changed the class of the verb. */
+/* Records which property of the object changed the class of the verb. */
 static void say_object(struct risk_report *r, const struct opinion *o) {
     static const char *const objects[] = {
         [WORD_FIXED] = NULL,
@@ -612,7 +750,7 @@ static void say_object(struct risk_report *r, const struct opinion *o) {
         say(r, "object", slice_str(objects[o->verb->rule]));
 }
 
-/* "Order flow data." A short first sentence that only names what comes back. */
+/* "Order flow data." A short first sentence that only names the returned data. */
 static bool names_data(const struct risk_facts *f) {
     static const char *const words[] = {"data",    "history", "info",    "information", "statistics", "stats",
                                         "metrics", "news",    "tickers", "articles",    "overview",   NULL};
@@ -624,12 +762,56 @@ static bool names_data(const struct risk_facts *f) {
     return false;
 }
 
-/* "movie_credits", "company_orders", without a verb anywhere: what the tool answers with. Not when it takes
- * something to keep. */
+/* "movie_credits", "company_orders", without any verb: the name of the returned data. Not when the tool
+ * takes content to store. */
 static bool names_things(const struct risk_facts *f) {
+    static const char *const words[] = {"config",   "configuration", "info",     "status",  "summary",
+                                        "overview", "schema",        "health",   "version", "history",
+                                        "forecast", "weather",       "metadata", "usage",   "detail",
+                                        "catalog",  "guide",         "balance",  "data",    NULL};
     struct slice last = f->count ? f->tokens[f->count - 1] : (struct slice){0};
-    return last.len > 3 && slice_ends(last, SLICE("s")) && !slice_ends(last, SLICE("ss")) &&
+    bool thing = last.len > 3 && slice_ends(last, SLICE("s")) && !slice_ends(last, SLICE("ss"));
+    for (const char *const *w = words; *w; w++)
+        thing |= slice_is(last, *w);
+    return thing &&
            !(f->params & (RISK_PARAM_CONTENT | RISK_PARAM_OUTPUT | RISK_PARAM_CODE | RISK_PARAM_COMMAND));
+}
+
+/* "Per-partition lag for a consumer group": a first sentence without any verb that names what is returned. */
+static bool names_result(const struct risk_facts *f) {
+    if (f->params & (RISK_PARAM_CONTENT | RISK_PARAM_OUTPUT | RISK_PARAM_CODE | RISK_PARAM_COMMAND))
+        return false;
+    for (size_t i = 1; i + 1 < f->sentence_end; i++)
+        if (is_preposition(f, i))
+            return true;
+    return false;
+}
+
+/* invoice_mark_paid */
+static bool settles_debt(const struct risk_facts *f) {
+    bool paid = false;
+    for (size_t i = 0; i < f->count; i++)
+        paid |= slice_is(f->tokens[i], "paid");
+    return paid && f->name_nouns & NOUN_MONEY;
+}
+
+/* visualize_data, with `output_dir`: the picture is stored. */
+static bool draws_into_file(const struct risk_facts *f, const struct opinion *n) {
+    static const char *const verbs[] = {"visualize", "visualise", "render", "plot", "draw", NULL};
+    if (!(f->params & RISK_PARAM_TARGET) || !n->verb)
+        return false;
+    for (const char *const *verb = verbs; *verb; verb++)
+        if (strcmp(n->verb->text, *verb) == 0)
+            return true;
+    return n->verb->rule == WORD_GENERATE;
+}
+
+/* Does the first sentence use the name's verb as a verb? */
+static bool does(const struct risk_facts *f, const struct risk_word *verb) {
+    for (size_t i = 0; i < f->sentence_end; i++)
+        if (f->prose_words[i] == verb && !is_thing(f, i))
+            return true;
+    return false;
 }
 
 static void decide(const struct risk_facts *f, struct risk_report *r) {
@@ -649,6 +831,11 @@ static void decide(const struct risk_facts *f, struct risk_report *r) {
         d = (struct decision){RISK_READ, 60};
         say(r, "description", f->prose[f->sentence_end - 1].text);
     }
+    if (n.verb && !n.strong && !p.verb && !foreign && d.cls != RISK_READ && d.cls < RISK_DESTRUCTIVE &&
+        names_result(f) && !does(f, n.verb)) {
+        d = (struct decision){RISK_READ, 55};
+        say(r, "description", f->prose[0].text);
+    }
     if (f->params & RISK_PARAM_ROUTED && !(n.strong && n.leads && f->count > 1)) {
         d = (struct decision){routed_class(f), 50};
         say(r, "parameter", SLICE("command"));
@@ -659,7 +846,15 @@ static void decide(const struct risk_facts *f, struct risk_report *r) {
         raise_class(&d, r, RISK_EXECUTE, "object", SLICE("media"));
     if (d.cls == RISK_WRITE && f->params & RISK_PARAM_PROMPT && (f->name_nouns | f->first_nouns) & NOUN_MEDIA)
         raise_class(&d, r, RISK_EXECUTE, "object", SLICE("media")); /* made by a model */
+    if (d.cls == RISK_WRITE && settles_debt(f))
+        raise_class(&d, r, RISK_FINANCIAL, "object", SLICE("money"));
+    if (d.cls == RISK_READ && draws_into_file(f, &n))
+        raise_class(&d, r, RISK_WRITE, "parameter", SLICE("output file"));
     consider_parameters(f, &n, &p, &d, r);
+    if (d.cls == RISK_NONE && !foreign && names_result(f)) {
+        d = (struct decision){RISK_READ, 50};
+        say(r, "description", f->prose[0].text);
+    }
     if (d.cls == RISK_NONE && names_things(f)) {
         d = (struct decision){RISK_READ, 50};
         say(r, "name", f->tokens[f->count - 1]);
@@ -667,6 +862,14 @@ static void decide(const struct risk_facts *f, struct risk_report *r) {
     if (d.cls == RISK_NONE) {
         d = (struct decision){RISK_WRITE, 20};
         say(r, "unknown", SLICE("no evidence, needs review"));
+    }
+    /* "Nothing is saved" does not make a reader of a tool that runs or writes by its name or its parameters.
+     */
+    const bool does_it = (n.strong && n.leads && n.cls > RISK_READ) ||
+                         f->params & (RISK_PARAM_CODE | RISK_PARAM_COMMAND | RISK_PARAM_SQL);
+    if ((d.cls == RISK_WRITE || d.cls == RISK_EXECUTE) && !does_it && changes_nothing(f)) {
+        d = (struct decision){RISK_READ, 65};
+        say(r, "description", SLICE("changes nothing"));
     }
     consider_hints(f, &d, r);
     r->cls = d.cls;

@@ -21,7 +21,7 @@ static bool is_symbol(uint32_t cp) {
            cp == 0xa9 || cp == 0xae;
 }
 
-/* Scripts that are written from right to left, or that join letters: there the joiners and marks belong. */
+/* Scripts that are written from right to left or join letters; joiners and marks are normal in them. */
 static bool is_joining_script(uint32_t cp) {
     return (cp >= 0x0590 && cp < 0x0e80) || (cp >= 0xfb1d && cp < 0xfe00);
 }
@@ -31,8 +31,8 @@ static bool is_word_part(uint32_t cp) {
            cp >= 0xaa;
 }
 
-/* One or two zero-width spaces beside a space or a mark are debris of a word processor: they split no word
- * and are too few to carry a message. */
+/* One or two zero-width spaces next to a space or a mark come from word processors: they split no word and
+ * are too few to encode a message. */
 static bool is_debris(struct slice text, size_t at) {
     static const char space[] = "\xe2\x80\x8b";
     size_t from = at, to = at + 3;

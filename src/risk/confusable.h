@@ -1,5 +1,4 @@
-/* Texts that are not what they seem: with code points that cannot be seen, or letters that look like others.
- */
+/* Deceptive text: invisible code points, and letters that look like others. */
 #pragma once
 
 #include "base/buf.h"
@@ -10,14 +9,14 @@ enum risk_glyph {
     RISK_GLYPH_INVISIBLE, /* zero width, bidirectional controls, tags, variation selectors out of place */
     RISK_GLYPH_CONTROL,   /* C0 but tab and line ends, DEL, C1 */
 };
-/* What the code point at `at` is, given its surroundings: a selector behind an emoji is in place. */
+/* The kind of the code point at `at` in its context: a variation selector after an emoji is normal. */
 enum risk_glyph risk_glyph_at(struct slice text, size_t at, size_t *ret_len);
 
-/* Two names with one skeleton look alike: case, look-alike letters and digits, and invisible code points are
- * gone. In the arena. */
+/* Names with the same skeleton look alike: case, look-alike letters and digits are folded, invisible code
+ * points removed. In the arena. */
 struct slice risk_skeleton(struct slice name, struct arena *a);
-/* Prose as the detectors read it: invisible code points gone, look-alike letters as ASCII, lower case, white
- * space as single spaces. In the arena. */
+/* Prose normalized for the detectors: no invisible code points, look-alike letters as ASCII, lower case,
+ * white space as single spaces. In the arena. */
 struct slice risk_fold_prose(struct slice text, struct arena *a);
-/* A copy without invisible and control code points; what `strip` puts in place of a text. */
+/* A copy without invisible and control code points; used by mode `strip`. */
 bool risk_strip(struct slice text, struct buf *out);

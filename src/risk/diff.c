@@ -5,7 +5,7 @@
 #include "risk/limits.h"
 #include "wire/canon.h"
 
-#define SHOWN_BYTES_MAX 300 /* of a value */
+#define SHOWN_BYTES_MAX 300 /* bytes shown of a value */
 #define MEMBERS_MAX 4096    /* a larger object is compared as a whole */
 
 /* A pair of values still to be compared; 0 stands for absent. */
@@ -30,7 +30,8 @@ static struct slice shown(const struct work *w, const struct tape *t, uint32_t n
     return glyph_printable(buf_slice(&text), SHOWN_BYTES_MAX, w->a);
 }
 
-static void tell(struct work *w, char sign, struct slice path, struct slice old_text, struct slice new_text) {
+static void report_change(struct work *w, char sign, struct slice path, struct slice old_text,
+                          struct slice new_text) {
     if (w->lines++ >= RISK_DIFF_LINES_MAX)
         return;
     path = glyph_printable(path, SHOWN_BYTES_MAX, w->a);
@@ -79,11 +80,11 @@ static void push_elements(struct work *w, struct pair *p) {
 
 static void compare(struct work *w, struct pair *p) {
     if (!p->old_node && p->path.len) {
-        tell(w, '+', p->path, (struct slice){0}, shown(w, w->new_t, p->new_node));
+        report_change(w, '+', p->path, (struct slice){0}, shown(w, w->new_t, p->new_node));
         return;
     }
     if (!p->new_node && p->path.len) {
-        tell(w, '-', p->path, shown(w, w->old_t, p->old_node), (struct slice){0});
+        report_change(w, '-', p->path, shown(w, w->old_t, p->old_node), (struct slice){0});
         return;
     }
     enum tape_type type = tape_type(w->new_t, p->new_node);
@@ -103,8 +104,8 @@ static void compare(struct work *w, struct pair *p) {
     canon_write(w->old_t, p->old_node, w->a, &before);
     canon_write(w->new_t, p->new_node, w->a, &now);
     if (!slice_eq(buf_slice(&before), buf_slice(&now)))
-        tell(w, '~', p->path, glyph_printable(buf_slice(&before), SHOWN_BYTES_MAX, w->a),
-             glyph_printable(buf_slice(&now), SHOWN_BYTES_MAX, w->a));
+        report_change(w, '~', p->path, glyph_printable(buf_slice(&before), SHOWN_BYTES_MAX, w->a),
+                      glyph_printable(buf_slice(&now), SHOWN_BYTES_MAX, w->a));
 }
 
 void risk_diff(const struct tape *old_t, uint32_t old_node, const struct tape *new_t, uint32_t new_node,

@@ -1,4 +1,4 @@
-/* Inside the room: two JSON values, compared for people. */
+/* Inside the room: a readable difference of two JSON values. */
 #pragma once
 
 #include "base/buf.h"

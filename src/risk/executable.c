@@ -31,7 +31,7 @@ static int open_in(struct slice dir, struct slice name) {
     return len > 0 && (size_t)len < sizeof path ? open_file(path) : -1;
 }
 
-/* A name with a slash is a path, seen from `cwd`; one without is looked for in PATH when it is a command. */
+/* A name with a slash is a path relative to `cwd`; a command without one is searched in PATH. */
 static int open_program(struct slice name, bool command, const char *cwd, const char *path) {
     bool has_slash = slice_find(name, '/') >= 0;
     if (!command || has_slash)

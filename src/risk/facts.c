@@ -15,7 +15,7 @@ static bool in_words(struct slice text, const char *const *words) {
     return false;
 }
 
-/* Drops the words that all names of the server share, as long as something is left. */
+/* Counts the leading words that all names of the server share, as long as a word is left. */
 static size_t shared_words(const struct risk_toolset *ctx, const struct slice *tokens, size_t count) {
     size_t n = 0;
     while (n < ctx->prefix_count && n + 1 < count && slice_eq(tokens[n], ctx->prefix[n]))
@@ -28,10 +28,14 @@ static size_t shared_words(const struct risk_toolset *ctx, const struct slice *t
     return 0;
 }
 
-/* "unapprove" is as much as "approve". */
+/* "unapprove" has the class of "approve". */
 static const struct risk_word *opposite_of(struct slice token) {
     const struct risk_word *w = risk_word_find(slice_from(token, 2));
     return w && w->cls == RISK_WRITE && w->kind == WORD_VERB ? w : NULL;
+}
+
+static bool ends_as_plural(struct slice word) {
+    return word.len > 3 && slice_ends(word, SLICE("s")) && !slice_ends(word, SLICE("ss"));
 }
 
 static void gather_name(struct risk_facts *f, struct arena *a) {
@@ -45,12 +49,22 @@ static void gather_name(struct risk_facts *f, struct arena *a) {
             w = risk_word_find_form(all[i], &form);
         if (!w && slice_starts(all[i], SLICE("un")))
             w = opposite_of(all[i]);
+        f->name_nouns |= w ? w->nouns : 0;
         if (w && form && i > skip && w->cls == RISK_WRITE && w->rule == WORD_FIXED)
             w = NULL; /* mr_changes, event_updates, members_voting: things, not deeds */
+        if (w && i > skip && i + 1 == count && w->cls == RISK_EXECUTE && ends_as_plural(all[i]))
+            w = NULL; /* lock_waits, recent_tests, nightly_builds */
+        if (i > skip && (slice_is(all[i], "step") || slice_is(all[i], "steps")))
+            w = NULL; /* record_step, tutorial_steps: not a debugger's */
         f->tokens[f->count] = all[i];
         f->words[f->count++] = w;
-        f->name_nouns |= w ? w->nouns : 0;
     }
+}
+
+/* quarantine_stats_tool: the last word says nothing. */
+static void drop_tool(struct risk_facts *f) {
+    if (f->count > 1 && slice_is(f->tokens[f->count - 1], "tool"))
+        f->count--;
 }
 
 static void gather_prose(struct risk_facts *f, struct slice text, struct arena *a) {
@@ -69,7 +83,7 @@ static void gather_prose(struct risk_facts *f, struct slice text, struct arena *
     }
 }
 
-static bool said_read_only(struct slice lower) {
+static bool describes_read_only(struct slice lower) {
     static const char *const phrases[] = {"read-only",
                                           "readonly",
                                           "read only",
@@ -89,7 +103,7 @@ static bool said_read_only(struct slice lower) {
                                           "\xe5\x8f\xaa\xe8\xaf\xbb",
                                           NULL};
     if (!risk_contains(lower, "quer") && !risk_contains(lower, "sql") && !risk_contains(lower, "database"))
-        lower = slice_upto(lower, 160); /* what is said later is said of something else */
+        lower = slice_upto(lower, 160); /* later text is about something else */
     if (risk_contains(lower, "data-modifying") || risk_contains(lower, "insert/update/delete"))
         return false; /* "Run a data-modifying statement. Disabled: the server is read-only" */
     for (const char *const *p = phrases; *p; p++)
@@ -115,6 +129,7 @@ static uint32_t param_of_name(struct slice first, struct slice last, size_t toke
         {"directory", RISK_PARAM_PATH},  {"cwd", RISK_PARAM_PATH},         {"workdir", RISK_PARAM_PATH},
         {"files", RISK_PARAM_PATH},      {"folder", RISK_PARAM_PATH},      {"filepaths", RISK_PARAM_PATH},
         {"url", RISK_PARAM_URL},         {"uri", RISK_PARAM_URL},          {"urls", RISK_PARAM_URL},
+        {"subdir", RISK_PARAM_PATH},     {"outdir", RISK_PARAM_PATH},      {"outfile", RISK_PARAM_PATH},
         {"href", RISK_PARAM_URL},        {"webhook", RISK_PARAM_URL},      {"endpoint", RISK_PARAM_URL},
         {"hostname", RISK_PARAM_URL},
     };
@@ -127,7 +142,7 @@ static uint32_t param_of_name(struct slice first, struct slice last, size_t toke
     return 0;
 }
 
-/* "preview" or "execute": whether to do it, not what is done. */
+/* "preview" or "execute": the value says whether to act, not which action. */
 static bool only_asks_whether(const struct tape *t, uint32_t values, struct arena *a) {
     static const char *const tries[] = {"preview", "plan", "dry_run", "dry-run", "dryRun", "simulate", NULL};
     bool tried = false;
@@ -140,7 +155,7 @@ static bool only_asks_whether(const struct tape *t, uint32_t values, struct aren
     return tried;
 }
 
-/* The values of an enum as actions: the worst one, when at least half of them are verbs. */
+/* The values of an enum as actions: the worst one counts, when at least half of them are verbs. */
 static void gather_enum(struct risk_facts *f, const struct tape *t, uint32_t values, bool operation,
                         struct arena *a) {
     enum risk_class worst = RISK_NONE;
@@ -163,7 +178,7 @@ static void gather_enum(struct risk_facts *f, const struct tape *t, uint32_t val
         if (!w || (w->kind != WORD_VERB && w->kind != WORD_BROAD))
             continue;
         verbs++;
-        if (w->rule == WORD_RUN && f->read_only_said)
+        if (w->rule == WORD_RUN && f->described_read_only)
             continue; /* "runQuery", of a tool that only reads */
         if (w->cls > worst) {
             worst = w->cls;
@@ -187,6 +202,13 @@ static bool names_files(const struct risk_facts *f) {
     return false;
 }
 
+/* "output_path": a file for the result. */
+static bool names_target(const struct slice *tokens, size_t count) {
+    static const char *const written[] = {"output", "out", "dest", "destination", "save", NULL};
+    return count > 1 && in_words(tokens[0], written) &&
+           param_of_name(tokens[0], tokens[count - 1], count) == RISK_PARAM_PATH;
+}
+
 static void gather_property(struct risk_facts *f, const struct tape *t, uint32_t key, struct arena *a) {
     static const char *const operations[] = {"action",     "operation", "mode",   "command", "op",
                                              "subcommand", "verb",      "method", NULL};
@@ -207,8 +229,8 @@ static void gather_property(struct risk_facts *f, const struct tape *t, uint32_t
     f->params |= bit;
     if (bit & (RISK_PARAM_CODE | RISK_PARAM_COMMAND | RISK_PARAM_SQL) && !f->freeform.len)
         f->freeform = tape_text(t, key, a);
-    static const char *const said[] = {"message", "body", "comment", "feedback", NULL};
-    if (in_words(last, said))
+    static const char *const message_words[] = {"message", "body", "comment", "feedback", NULL};
+    if (in_words(last, message_words))
         f->params |= RISK_PARAM_MESSAGE;
     if (slice_is(last, "payment") || slice_is(last, "payments"))
         f->params |= RISK_PARAM_PAYMENT;
@@ -219,11 +241,16 @@ static void gather_property(struct risk_facts *f, const struct tape *t, uint32_t
         f->params |= RISK_PARAM_CONTENT;
     if (slice_is(last, "id") || slice_is(last, "iid"))
         f->params |= RISK_PARAM_ID;
+    if (names_target(tokens, count))
+        f->params |= RISK_PARAM_TARGET;
     if (count > 1 && slice_is(tokens[0], "sql"))
         f->params |= RISK_PARAM_SQL;
     uint32_t value = key + 1;
     if (!tape_is(t, value, TAPE_OBJECT))
         return;
+    struct slice type = member_text(t, value, "type", a);
+    f->operand_count +=
+        count == 1 && last.len == 1 && (slice_is(type, "number") || slice_is(type, "integer"));
     struct slice lower = risk_lower(member_text(t, value, "description", a), 160, a);
     if (slice_is(last, "query") && (risk_contains(lower, "sql ") || risk_contains(lower, "cypher")))
         f->params |= RISK_PARAM_SQL;
@@ -238,9 +265,8 @@ static void gather_property(struct risk_facts *f, const struct tape *t, uint32_t
     }
 }
 
-/* A required argument that says where the result is to be put. */
+/* A required argument that names the destination of the result. */
 static void gather_required(struct risk_facts *f, const struct tape *t, uint32_t tool, struct arena *a) {
-    static const char *const written[] = {"output", "out", "dest", "destination", "save", NULL};
     uint32_t required = tape_path(t, tool, "inputSchema", "required", NULL);
     if (!required || !tape_is(t, required, TAPE_ARRAY))
         return;
@@ -249,8 +275,7 @@ static void gather_required(struct risk_facts *f, const struct tape *t, uint32_t
         size_t count = tape_is(t, i, TAPE_STRING)
                            ? risk_split_name(tape_text(t, i, a), tokens, ARRAY_LEN(tokens), a)
                            : 0;
-        if (count > 1 && in_words(tokens[0], written) &&
-            param_of_name(tokens[0], tokens[count - 1], count) == RISK_PARAM_PATH)
+        if (names_target(tokens, count))
             f->params |= RISK_PARAM_OUTPUT;
     }
 }
@@ -290,7 +315,7 @@ static void gather_hints(struct risk_facts *f, const struct tape *t, uint32_t to
     f->hint_open_world = open && tape_is(t, open, TAPE_TRUE);
 }
 
-/* "Send a purchase event": every use of the word in the first sentence only names something else. */
+/* "Send a purchase event": every use of the word in the first sentence only modifies another noun. */
 static bool only_about_money(const struct risk_facts *f, struct slice word) {
     bool about = false;
     for (size_t i = 0; i < f->sentence_end; i++) {
@@ -304,8 +329,8 @@ static bool only_about_money(const struct risk_facts *f, struct slice word) {
     return about;
 }
 
-/* Money is the object when a word for it stands in the name, not followed by one that makes it a setting
- * ("payment method", "invoice template"). */
+/* Money is the object when a money word is in the name and no word follows that makes it a setting ("payment
+ * method", "invoice template"). */
 static bool names_money(const struct risk_facts *f) {
     uint32_t wanted = NOUN_MONEY | (f->ctx->till || f->params & RISK_PARAM_PAYMENT ? NOUN_TRADE : 0);
     const struct risk_word *last = f->count ? f->words[f->count - 1] : NULL;
@@ -329,13 +354,14 @@ void risk_facts_gather(struct risk_facts *f, const struct risk_toolset *ctx, con
         return;
     f->name = member_text(t, tool, "name", a);
     gather_name(f, a);
+    drop_tool(f);
     struct slice prose = slice_trim(member_text(t, tool, "description", a));
     if (!prose.len)
         prose = member_text(t, tool, "title", a);
     gather_prose(f, prose, a);
-    f->read_only_said = said_read_only(f->lower);
+    f->described_read_only = describes_read_only(f->lower);
     for (size_t i = 0; i < f->count; i++) /* run_select_query */
-        f->read_only_said |= slice_is(f->tokens[i], "select") || slice_is(f->tokens[i], "readonly");
+        f->described_read_only |= slice_is(f->tokens[i], "select") || slice_is(f->tokens[i], "readonly");
     gather_params(f, t, tool, a);
     gather_required(f, t, tool, a);
     gather_hints(f, t, tool);

@@ -1,4 +1,4 @@
-/* Inside the room: everything the classifier knows about one tool, gathered once. */
+/* Inside the room: all facts about one tool that the classifier uses, collected once. */
 #pragma once
 
 #include "risk/class.h"
@@ -14,12 +14,13 @@ enum risk_param {
     RISK_PARAM_URL = 1 << 4,
     RISK_PARAM_ROUTED = 1 << 5,   /* `command` with `parameters`: one tool for many */
     RISK_PARAM_OUTPUT = 1 << 6,   /* a file that must be written */
-    RISK_PARAM_REMOTE = 1 << 7,   /* every path is one at the other end */
-    RISK_PARAM_ID = 1 << 8,       /* the number of something that is kept */
-    RISK_PARAM_CONTENT = 1 << 9,  /* a text to be kept or sent */
-    RISK_PARAM_MESSAGE = 1 << 10, /* a text for somebody */
+    RISK_PARAM_REMOTE = 1 << 7,   /* every path is remote */
+    RISK_PARAM_ID = 1 << 8,       /* the id of a stored object */
+    RISK_PARAM_CONTENT = 1 << 9,  /* text to store or send */
+    RISK_PARAM_MESSAGE = 1 << 10, /* text for a person */
     RISK_PARAM_PROMPT = 1 << 11,  /* a text for a model */
-    RISK_PARAM_PAYMENT = 1 << 12, /* how it is paid for */
+    RISK_PARAM_PAYMENT = 1 << 12, /* a payment method */
+    RISK_PARAM_TARGET = 1 << 13,  /* a file that may be written */
 };
 
 struct risk_facts {
@@ -38,14 +39,15 @@ struct risk_facts {
     uint32_t first_nouns; /* of the first sentence */
     uint32_t params;      /* enum risk_param bits */
     uint32_t prop_count;
+    uint32_t operand_count;   /* numbers with a name of one letter */
     struct slice freeform;    /* the property that takes code or a command */
     enum risk_class op_class; /* the worst value of an operation enum; RISK_NONE without one */
     struct slice op_text;
-    struct slice op_free_text; /* of an operation parameter that takes any word; lower case */
+    struct slice op_free_text; /* description of an operation parameter without an enum; lower case */
     bool op_free;
     bool op_named; /* the parameter is called `action` or the like */
-    bool op_soft;  /* it was a removal that may be a small edit */
-    bool read_only_said;
+    bool op_soft;  /* the worst value is a removal that may be a minor edit */
+    bool described_read_only;
     bool ui;
     bool money;
     bool hint_read_only;
@@ -56,6 +58,6 @@ struct risk_facts {
 
 void risk_facts_gather(struct risk_facts *f, const struct risk_toolset *ctx, const struct tape *t,
                        uint32_t tool, struct arena *a);
-/* The class of a verb, given what it is done to: `object` are the noun bits of the words around it. */
+/* The class of a verb, given its object: `object` has the noun bits of the words around it. */
 enum risk_class risk_verb_class(const struct risk_facts *f, const struct risk_word *verb, uint32_t object);
 uint32_t risk_tags_of(const struct risk_facts *f, enum risk_class cls);

@@ -1,4 +1,4 @@
-/* What the detectors of poisoned definitions report: which detector, where, and the text that set it off. */
+/* Findings of the detectors of poisoned definitions: the detector, the place, and the text that matched. */
 #pragma once
 
 #include "base/arena.h"
@@ -11,12 +11,12 @@ enum risk_detector {
     RISK_IMPERATIVE,    /* d4: "ignore previous instructions", "do not tell the user" */
     RISK_SENSITIVE,     /* d5: ~/.ssh, .env, mcp.json */
     RISK_OTHER_TOOL,    /* d6: a tool of another server is named */
-    RISK_FOREIGN_HOST,  /* d7: an address that is not the server's own */
+    RISK_FOREIGN_HOST,  /* d7: a host that is not the server's own */
     RISK_BLOB,          /* d8: a long run of base64 or hex */
-    RISK_LONG,          /* d9: much longer than it should be */
+    RISK_LONG,          /* d9: much longer than usual */
     RISK_EXFIL_PARAM,   /* d10: a required parameter that asks for the conversation */
-    RISK_LOOKALIKE,     /* d11: looks like another tool's name, or is it */
-    RISK_BAD_NAME,      /* d12: unreadable, or letters that pretend to be others */
+    RISK_LOOKALIKE,     /* d11: the name of another tool, or one that looks like it */
+    RISK_BAD_NAME,      /* d12: not plain, or with look-alike letters */
 };
 #define RISK_DETECTORS 13
 
@@ -28,7 +28,7 @@ struct risk_finding {
 
 struct risk_findings {
     struct risk_finding
-        items[RISK_FINDINGS_MAX]; /* the first of each detector and place; more are not kept */
+        items[RISK_FINDINGS_MAX]; /* the first finding of each detector and place; further ones are dropped */
     size_t count;
     uint32_t seen; /* bit 1 << detector */
 };
@@ -36,11 +36,11 @@ struct risk_findings {
 const char *risk_detector_id(enum risk_detector d);   /* "d1" ... */
 const char *risk_detector_name(enum risk_detector d); /* "invisible" ... */
 
-/* Keeps the first finding of a detector at a place; the texts are copied into the arena. */
+/* Keeps the first finding of a detector at a place; copies the texts into the arena. */
 void risk_finding_add(struct risk_findings *f, enum risk_detector d, struct slice where, struct slice text,
                       struct arena *a);
-/* "d3 pseudo-tag in description: <important>": the first of those that count for a denial, else the first.
- * Empty without findings. In the arena. */
+/* "d3 pseudo-tag in description: <important>": the first finding that causes a denial, else the first. Empty
+ * without findings. In the arena. */
 struct slice risk_findings_text(const struct risk_findings *f, struct arena *a);
-/* Do the findings together deserve a denial without being asked? */
+/* Do the findings together cause a denial by default? */
 bool risk_findings_deny(const struct risk_findings *f);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 bool risk_definition_text(const struct tape *t, uint32_t tool, struct arena *a, struct buf *out) {
-    /* `_meta` is for programs: no client shows it to a model, and servers put changing things there. */
+    /* No client shows `_meta` to a model, and servers put changing values there. */
     static const char *const skip[] = {"_meta", NULL};
     return tape_is(t, tool, TAPE_OBJECT) && canon_write_without(t, tool, skip, a, out);
 }

@@ -2,10 +2,10 @@
 
 #include "base/mem.h"
 
-#define LOOK_BYTES_MAX 240 /* of a description: its first sentence or two */
-#define OPENS_BYTES_MAX 24 /* in front of a word that opens it */
+#define LOOK_BYTES_MAX 240 /* bytes of a description that are searched: its first sentence or two */
+#define OPENS_BYTES_MAX 24 /* bytes before a word that opens it */
 
-/* Stems, so that inflected forms are found too. */
+/* Stems, so that they match inflected forms too. */
 static const struct {
     const char *stem;
     uint8_t cls;
@@ -284,15 +284,15 @@ static const struct {
      RISK_FINANCIAL},
 };
 
-/* Small words of other languages that English does not have. */
-static size_t small_words(struct slice look) {
+/* Counts function words of other languages that English does not have. */
+static size_t small_words(struct slice opening) {
     static const char *const words[] = {" de ",  " el ",  " los ", " las ", " del ",   " para ", " por ",
                                         " con ", " que ", " una ", " les ", " des ",   " pour ", " et ",
                                         " und ", " der ", " das ", " mit ", " dem ",   " den ",  " di ",
                                         " il ",  " uma ", " com ", " dos ", " della ", NULL};
     size_t count = 0;
     for (const char *const *w = words; *w; w++) {
-        struct slice rest = look;
+        struct slice rest = opening;
         const char *at;
         while (rest.len && (at = memmem(rest.ptr, rest.len, *w, strlen(*w)))) {
             count++;
@@ -303,25 +303,26 @@ static size_t small_words(struct slice look) {
 }
 
 bool risk_foreign_text(struct slice lower) {
-    struct slice look = slice_upto(lower, LOOK_BYTES_MAX);
+    struct slice opening = slice_upto(lower, LOOK_BYTES_MAX);
     size_t beyond = 0;
-    for (size_t i = 0; i < look.len; i++)
-        beyond += (unsigned char)look.ptr[i] >= 0x80;
-    return beyond * 10 >= look.len * 4 ? look.len > 0 : small_words(look) >= 2;
+    for (size_t i = 0; i < opening.len; i++)
+        beyond += (unsigned char)opening.ptr[i] >= 0x80;
+    return beyond * 10 >= opening.len * 4 ? opening.len > 0 : small_words(opening) >= 2;
 }
 
 enum risk_class risk_foreign_class(struct slice lower, struct slice *ret_word, bool *ret_opens) {
-    struct slice look = slice_upto(lower, LOOK_BYTES_MAX);
+    struct slice opening = slice_upto(lower, LOOK_BYTES_MAX);
     const char *best = NULL;
     enum risk_class cls = RISK_NONE;
     for (size_t i = 0; i < ARRAY_LEN(stems); i++) {
-        const char *at = look.len ? memmem(look.ptr, look.len, stems[i].stem, strlen(stems[i].stem)) : NULL;
+        const char *at =
+            opening.len ? memmem(opening.ptr, opening.len, stems[i].stem, strlen(stems[i].stem)) : NULL;
         if (!at || (best && at >= best))
             continue;
         best = at;
         cls = (enum risk_class)stems[i].cls;
         *ret_word = slice_str(stems[i].stem);
     }
-    *ret_opens = best && best - look.ptr <= OPENS_BYTES_MAX;
+    *ret_opens = best && best - opening.ptr <= OPENS_BYTES_MAX;
     return cls;
 }

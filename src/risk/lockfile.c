@@ -17,7 +17,8 @@ struct pin {
 };
 
 static const struct {
-    const char *section, *name, *id; /* in the lock; for people; the member that it is known by */
+    const char *section, *name,
+        *id; /* its section in the lock, its word in messages, its identifying member */
 } kinds[RISK_PIN_KINDS] = {{"tools", "tool", "name"}, {"skills", "skill", "uri"}};
 
 struct risk_lock {
@@ -33,7 +34,7 @@ static struct slice text_of(const struct tape *t, uint32_t node, struct arena *a
     return node && tape_is(t, node, TAPE_STRING) ? tape_text(t, node, a) : (struct slice){0};
 }
 
-/* `obj` 0 is absent, as in the answers of the tape. */
+/* `obj` 0 means absent, as in tape look-ups. */
 static uint32_t object_at(const struct tape *t, uint32_t obj, struct slice key) {
     uint32_t node = obj && tape_is(t, obj, TAPE_OBJECT) ? tape_get(t, obj, key) : 0;
     return node && tape_is(t, node, TAPE_OBJECT) ? node : 0;
@@ -43,12 +44,12 @@ static uint32_t lock_server(const struct risk_lock *lock, struct slice server) {
     return lock->servers ? object_at(&lock->tape, lock->servers, server) : 0;
 }
 
-/* 0 where the server has none; a lock from before skills were pinned has none of them. */
+/* 0 when the server has no such section; a lock from before skills were pinned has none. */
 static uint32_t section_at(const struct risk_lock *lock, uint32_t server, enum risk_pin_kind kind) {
     return object_at(&lock->tape, server, slice_str(kinds[kind].section));
 }
 
-/* Neither name can hold a NUL: the reader refuses it. */
+/* Neither name can contain a NUL: the parser refuses it. */
 static struct slice pin_key(struct slice server, struct slice tool, struct arena *a) {
     char *key = arena_alloc(a, server.len + tool.len + 1);
     memcpy(key, server.ptr ? server.ptr : "", server.len);
@@ -57,7 +58,7 @@ static struct slice pin_key(struct slice server, struct slice tool, struct arena
     return slice_of(key, server.len + 1 + tool.len);
 }
 
-/* A file without a digest, or with one of another kind, is left out: nothing could vouch for its content. */
+/* A file without a digest, or with one of another algorithm, is skipped: its content could not be checked. */
 static void read_files(struct risk_lock *lock, uint32_t skill, struct slice server) {
     const struct tape *t = &lock->tape;
     uint32_t files = tape_get_str(t, skill, "resources");
@@ -73,7 +74,7 @@ static void read_files(struct risk_lock *lock, uint32_t skill, struct slice serv
     }
 }
 
-/* What is pinned has a fingerprint that belongs to its definition: a lock edited by hand is refused. */
+/* A pin's fingerprint must match its definition: a lock edited by hand is refused. */
 static int read_pin(struct risk_lock *lock, enum risk_pin_kind kind, uint32_t key, struct slice server,
                     struct err *err) {
     const struct tape *t = &lock->tape;
@@ -392,16 +393,15 @@ static void write_old(struct emit *e, const struct entry *old, struct arena *a) 
 
 struct section {
     enum risk_pin_kind kind;
-    uint32_t list; /* of skills 0: nothing but what the lock has */
-    bool keep;     /* what the lock has stays beside it */
-    bool met;      /* the one that was asked for is among them */
+    uint32_t list; /* 0 for skills: only those of the lock */
+    bool keep;     /* entries of the lock that are not in the list stay */
+    bool met;      /* the requested name was found */
     struct entry *entries;
     size_t count;
 };
 
-/* What the server will have of that kind: those of the list (or the one asked for), and the old ones beside
- * it.
- */
+/* Collects the new entries of that kind: those of the list (or the requested one), and the old ones that
+ * stay. */
 static void gather(const struct risk_lock *lock, struct slice server, const struct tape *t,
                    const struct slice *only, struct arena *a, struct section *s) {
     uint32_t old = section_at(lock, lock_server(lock, server), s->kind);
@@ -484,7 +484,7 @@ static int write_server(struct emit *e, const struct risk_lock *lock, const stru
     return 0;
 }
 
-/* Compact JSON with line ends and two spaces a level. Strings pass as they are. */
+/* Indents compact JSON by two spaces per level. Strings are copied unchanged. */
 static void indent_json(struct slice json, struct buf *out) {
     size_t depth = 0;
     for (size_t i = 0; i < json.len; i++) {

@@ -36,7 +36,7 @@ enum risk_pin_kind { RISK_PIN_TOOL, RISK_PIN_SKILL };
 enum risk_pin {
     RISK_PIN_OK,
     RISK_PIN_NEW,     /* the server is known, the tool or skill is not */
-    RISK_PIN_CHANGED, /* the definition is another one */
+    RISK_PIN_CHANGED, /* the definition changed */
     RISK_PIN_FAULT,   /* no usable definition */
 };
 
@@ -47,7 +47,7 @@ struct risk_pin_verdict {
 
 struct risk_lock; /* owns its text */
 
-/* What else is pinned about a server; empty slices and NULL are left out. */
+/* Other pinned facts about a server; empty slices and NULL are omitted. */
 struct risk_server_facts {
     struct slice name;
     const struct slice *command; /* program and arguments */
@@ -63,32 +63,32 @@ void risk_lock_free(struct risk_lock *lock); /* NULL is fine */
 static inline void risk_lock_cleanup(struct risk_lock **lock) { risk_lock_free(*lock); }
 #define cleanup_lock __attribute__((cleanup(risk_lock_cleanup)))
 
-/* What a server shows: arrays of one tape. */
+/* The lists of a server: arrays of one tape. */
 struct risk_lists {
     const struct tape *t;
     uint32_t tools;
     uint32_t skills;  /* 0: not known; those of the lock stay */
-    bool skills_some; /* not all: those of the lock stay beside them */
+    bool skills_some; /* incomplete: skills of the lock that are not listed stay */
 };
 
 bool risk_lock_knows(const struct risk_lock *lock, struct slice server);
 /* "tool", "skill". */
 const char *risk_pin_kind_name(enum risk_pin_kind kind);
-/* What the lock calls it: the name of a tool, the URI of a skill. Empty where it has none. */
+/* The name of a tool, or the URI of a skill; the key in the lock. Empty when it has none. */
 struct slice risk_pin_name(enum risk_pin_kind kind, const struct tape *t, uint32_t def, struct arena *a);
 void risk_lock_check(const struct risk_lock *lock, enum risk_pin_kind kind, struct slice server,
                      const struct tape *t, uint32_t def, struct arena *a,
                      struct risk_pin_verdict *ret_verdict);
-/* The content of a file of a skill: is it what the accepted entry has the digest of? */
+/* Does the content of a skill's file match the digest in the accepted entry? */
 void risk_lock_check_file(const struct risk_lock *lock, struct slice server, struct slice uri,
                           struct slice bytes, struct arena *a, struct risk_pin_verdict *ret_verdict);
-/* Is the server started as it was when it was pinned? The reason names the difference. Nothing pinned:
- * true. */
+/* Is the server started with the pinned command, package and file? The reason names the difference. True
+ * when nothing is pinned. */
 bool risk_lock_same_start(const struct risk_lock *lock, const struct risk_server_facts *now, struct arena *a,
                           struct slice *ret_reason);
-/* Calls `each` for all that is not as it was accepted: "new", "changed", "unreadable" or "gone", with the
- * lines that differ: "~ description: "old" -> "new"", "+ inputSchema.properties.bcc: ...". What `lists` does
- * not have is gone, unless only some of them are known. */
+/* Calls `each` for every entry that differs from the accepted one: "new", "changed", "unreadable" or "gone",
+ * with the lines that differ: "~ description: "old" -> "new"", "+ inputSchema.properties.bcc: ...". Entries
+ * that are not in `lists` are gone, unless the list is incomplete. */
 struct risk_difference {
     enum risk_pin_kind kind;
     const char *state;
@@ -97,12 +97,12 @@ struct risk_difference {
 void risk_lock_compare(const struct risk_lock *lock, struct slice server, const struct risk_lists *lists,
                        struct arena *a, void (*each)(void *ctx, const struct risk_difference *difference),
                        void *ctx);
-/* The text of a lock in which `who` has what the lists show. `only`: the tool or skill of that name alone,
- * the others as they were; NULL: all of them, and what is gone is forgotten. */
+/* The text of a lock in which `who` has the entries of the lists. `only`: accept the tool or skill of that
+ * name alone; NULL: accept all, and remove entries that are gone. */
 int risk_lock_accept(const struct risk_lock *lock, const struct risk_server_facts *who,
                      const struct risk_lists *lists, const struct slice *only, struct arena *a,
                      struct buf *out, struct err *err);
-/* Walks: calls `each` for all that is pinned, in order of the file, tools before skills. */
+/* Calls `each` for every pin, in order of the file, tools before skills. */
 struct risk_pinned {
     enum risk_pin_kind kind;
     struct slice server, name, cls, fingerprint; /* a skill has no class */

@@ -7,7 +7,7 @@
 #include "risk/trust.h"
 
 #define EDITS_MAX 2
-#define NAME_MIN 4    /* shorter ones are near to too many */
+#define NAME_MIN 4    /* shorter names are similar to too many others */
 #define SHORT_NAME 10 /* names up to this length allow one edit only */
 #define RANK_HIGH 200
 #define DOWNLOADS_HIGH 10000
@@ -18,7 +18,7 @@ struct candidate {
     size_t edits_max;
 };
 
-/* PyPI takes mcp_server.git and MCP-Server-Git for one name. */
+/* PyPI treats mcp_server.git and MCP-Server-Git as one name. */
 static struct slice normal_name(enum risk_registry registry, struct slice name, struct arena *a) {
     if (registry != RISK_PYPI)
         return name;
@@ -43,7 +43,7 @@ static struct slice without_digits(struct slice name, struct arena *a) {
     return slice_of(out, len);
 }
 
-/* What one owner has to himself: @scope of npm, owner of a repository or image. */
+/* The namespace of one owner: @scope of npm, owner of a repository or image. */
 static struct slice scope_of(struct slice name) {
     for (size_t i = name.len; i-- > 0;)
         if (name.ptr[i] == '/')

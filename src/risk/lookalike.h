@@ -1,13 +1,12 @@
-/* Package names that imitate others. Names are compared within one registry only: the same name may be honest
- * in two. A name that the catalogue knows in that registry imitates nobody, and nobody imitates from within
- * the same scope, whose names its owner alone can publish.
+/* Package names that imitate others. Names are compared within one registry only: the same name may be
+ * legitimate in two. A name that the catalogue has in that registry is not an imitation, and neither is one
+ * in the same scope, because only the scope's owner can publish there.
  *
  *   looks the same in print           70      the known one is used a lot       +25
- *   one edit apart                    50      nobody knows how much it is used  +10
+ *   one edit apart                    50      its usage is not known            +10
  *   two edits apart (long names)      40      they differ in digits only        -30
  *
- * From 40 on it is reported; from 60 on it is refused, unless the user has said that it is fine
- * (risk/trust.h). */
+ * A score from 40 is reported; from 60 it is refused, unless the user trusts the name (risk/trust.h). */
 #pragma once
 
 #include "risk/catalogue.h"
@@ -16,7 +15,7 @@
 #define RISK_LOOKALIKE_REFUSE 60
 
 struct risk_lookalike {
-    struct slice of; /* the known name; empty: it imitates none */
+    struct slice of; /* the known name; empty: not an imitation */
     unsigned score;
     bool trusted; /* by the user */
     bool refuse;

@@ -1,4 +1,4 @@
-/* Where servers are published, and how what is known of them was learned. */
+/* Registries of servers, and how a server's tools were observed. */
 #pragma once
 
 #include "base/slice.h"

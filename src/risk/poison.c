@@ -1,6 +1,4 @@
-/* The walk over a definition, and the detectors that need more than one string. The others are in
- * poison_text.c.
- */
+/* Walks a definition; has the detectors that need more than one string. The others are in poison_text.c. */
 #include "risk/poison.h"
 
 #include "base/check.h"
@@ -33,7 +31,7 @@ bool risk_name_bad(struct slice name, struct arena *a) {
         uint32_t cp = glyph_next(name, i, &len);
         if (cp < 0x20 || glyph_is_control(cp) || glyph_is_invisible(cp) || cp == 0x2028 || cp == 0x2029)
             return true;
-        beyond |= cp >= 0x250; /* Latin letters with their accents are what they look like */
+        beyond |= cp >= 0x250; /* accented Latin letters are not look-alikes */
     }
     if (!beyond)
         return false;

@@ -1,4 +1,4 @@
-/* The detectors that look at one string: d1 to d8. */
+/* The detectors that examine one string: d1 to d8. */
 #include "risk/poison_text.h"
 
 #include "base/cpu.h"
@@ -10,9 +10,9 @@
 #include <immintrin.h>
 #endif
 
-#define EXCERPT_BEFORE 10 /* bytes shown in front of what was found */
+#define EXCERPT_BEFORE 10 /* bytes shown before the match */
 
-/* One text under examination. */
+/* A string that is examined. */
 struct text {
     const struct risk_toolset *ctx;
     const struct risk_neighbours *near;
@@ -50,8 +50,8 @@ static void detect_glyphs(struct text *x) {
 
 static bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
-/* Position of the first of `words` (NULL-terminated, each the beginning of a word) that starts in [from, to);
- * SIZE_MAX when there is none. One pass, whatever the text repeats. */
+/* Position of the first of `words` (NULL-terminated, each the beginning of a word) that starts in [from,
+ * to); SIZE_MAX when there is none. One pass over the text. */
 static size_t find_first(struct slice text, size_t from, size_t to, const char *const *words,
                          size_t *ret_end) {
     to = to < text.len ? to : text.len;
@@ -211,7 +211,7 @@ static bool is_name_char(char c) {
            c == '-' || c == '.';
 }
 
-/* A word with a separator inside that is the name of another server's tool. */
+/* A word with a separator that is the name of another server's tool. */
 static void detect_other_tools(struct text *x) {
     if (!x->near || !x->near->others)
         return;
@@ -326,16 +326,16 @@ void risk_poison_text(const struct risk_toolset *ctx, const struct risk_neighbou
     detect_blob(&x);
 }
 
-/* ---- results: most of them are clean, and there are many ---- */
+/* ---- results: a fast check, because most of them are clean ---- */
 
 enum suspicion {
-    SUSPECT_BYTES = 1, /* what cannot be seen, or control characters */
-    SUSPECT_TEXT = 2,  /* what may be a tag or a path, or letters that look like others */
-    SUSPECT_ESCAPE = 4 /* of JSON: what it stands for has to be looked at */
+    SUSPECT_BYTES = 1, /* invisible or control characters */
+    SUSPECT_TEXT = 2,  /* a possible tag or path, or look-alike letters */
+    SUSPECT_ESCAPE = 4 /* a JSON escape: the decoded character must be examined */
 };
 
-/* Folding may turn it into a letter. Characters that folding drops are suspicious themselves, and so is every
- * escape that may be such a character. */
+/* Folding may turn it into a letter. Characters that folding drops are suspicious themselves, and so is
+ * every escape that may encode one. */
 static bool is_foldable(char c) { return (unsigned char)c >= 0x80; }
 
 /* May the folded text contain this word? */
@@ -351,7 +351,7 @@ static bool may_say(struct slice text, size_t at, const char *lower) {
     return true;
 }
 
-/* The same of what ends in front of `at`. */
+/* Like may_say for a word that ends before `at`. */
 static bool may_end(struct slice text, size_t at, struct slice lower) {
     for (size_t i = 1; i <= lower.len; i++) {
         if (at < i)
@@ -381,7 +381,7 @@ static bool marks_path(struct slice text, size_t at) {
         ['d' - 'a'] = {"docker/"}, ['e' - 'a'] = {"env"},   ['g' - 'a'] = {"git-"},
         ['k' - 'a'] = {"kube/"},   ['n' - 'a'] = {"netrc"}, ['s' - 'a'] = {"ssh"},
     };
-    /* Most dots end a sentence or a number. */
+    /* Most dots end a sentence or are part of a number. */
     char next = at + 1 < text.len ? (char)(text.ptr[at + 1] | 0x20) : ' ';
     if (next < 'a' || next > 'z')
         return false;
@@ -397,7 +397,7 @@ static bool marks_path(struct slice text, size_t at) {
            (may_say(text, at + 1, "dat") && may_end(text, at, SLICE("wallet")));
 }
 
-/* Of what begins at `at`, beyond ASCII or a control character. */
+/* Suspicions of a non-ASCII or control character at `at`. */
 static uint32_t suspect_glyph(struct slice text, size_t at) {
     size_t len;
     uint32_t cp = glyph_next(text, at, &len);
@@ -411,7 +411,7 @@ static uint32_t suspect_glyph(struct slice text, size_t at) {
     return alike ? SUSPECT_TEXT : 0;
 }
 
-/* Of JSON it is asked whether there are any. */
+/* For JSON, any suspicion is enough. */
 static bool is_enough(uint32_t seen, bool json) {
     return json ? seen != 0 : seen == (SUSPECT_BYTES | SUSPECT_TEXT);
 }
@@ -432,25 +432,25 @@ static uint32_t suspect_at(struct slice text, size_t i, bool json) {
     }
 }
 
-/* Of what stands beyond ASCII only the beginning counts, and only where something of note may begin so. */
-static const uint8_t speaks[256] = {
+/* For non-ASCII text only the first byte counts, and only where a suspicious character may begin with it. */
+static const uint8_t may_begin[256] = {
     [0 ... 8] = 1,       [11 ... 12] = 1, [14 ... 31] = 1,     ['<'] = 1,           ['.'] = 1,
     ['_'] = 1,           ['/'] = 1,       ['\\'] = 1,          [127] = 1,           [0xc2] = 1,
     [0xcd ... 0xd3] = 1, [0xd8] = 1,      [0xe1 ... 0xe3] = 1, [0xef ... 0xf0] = 1, [0xf3] = 1};
 
 #ifdef __SSE2__
-/* Bits of a byte that may be suspicious, by its two halves. The last five are so only in front of some
- * bytes. */
+/* Bits of a byte that may be suspicious, by its two nibbles. The last five count only before certain bytes.
+ */
 enum {
     LOOK_LOW = 1,
-    LOOK_CONTROL = 2,
-    LOOK_TAG = 4, /* and DEL; `?` and `|`, which say nothing, come along */
-    LOOK_ALONE = 7,
-    LOOK_SHORT = 8,
-    LOOK_DOT = 16,
-    LOOK_SLASH = 32,
-    LOOK_ESCAPE = 64,
-    LOOK_LINE = -128,
+    BYTE_CONTROL = 2,
+    BYTE_TAG = 4, /* and DEL; includes the harmless `?` and `|` */
+    BYTE_ALONE = 7,
+    BYTE_SHORT = 8,
+    BYTE_DOT = 16,
+    BYTE_SLASH = 32,
+    BYTE_ESCAPE = 64,
+    BYTE_LINE = -128,
 };
 
 __attribute__((target("avx2"))) static inline __m256i look_up(__m128i by_low, __m128i by_high, __m256i v) {
@@ -460,13 +460,13 @@ __attribute__((target("avx2"))) static inline __m256i look_up(__m128i by_low, __
                             _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(by_high), high));
 }
 
-/* Which of 32 bytes have to be examined, as bits; the byte behind them is readable. There may be false
- * positives: in prose hardly any. */
-__attribute__((target("avx2"))) static inline uint32_t look(const char *at) {
-    enum { A = LOOK_ALONE, B = LOOK_SHORT, D = LOOK_DOT, S = LOOK_SLASH, E = LOOK_ESCAPE, U = LOOK_LINE };
-    const __m128i low = _mm_setr_epi8(3, 3, 3, 3, 3, 3, 3, 3, 3, 2, 2, 3, 3 | LOOK_TAG | E | B, 2, 3 | D,
-                                      3 | LOOK_TAG | S | U),
-                  high = _mm_setr_epi8(LOOK_LOW, LOOK_CONTROL, D | S, LOOK_TAG, 0, E | B | U, 0, LOOK_TAG, 0,
+/* Bit mask of the bytes out of 32 that must be examined; the byte after them is readable. False positives
+ * are possible, but rare in prose. */
+__attribute__((target("avx2"))) static inline uint32_t suspicious_bytes(const char *at) {
+    enum { A = BYTE_ALONE, B = BYTE_SHORT, D = BYTE_DOT, S = BYTE_SLASH, E = BYTE_ESCAPE, U = BYTE_LINE };
+    const __m128i low = _mm_setr_epi8(3, 3, 3, 3, 3, 3, 3, 3, 3, 2, 2, 3, 3 | BYTE_TAG | E | B, 2, 3 | D,
+                                      3 | BYTE_TAG | S | U),
+                  high = _mm_setr_epi8(LOOK_LOW, BYTE_CONTROL, D | S, BYTE_TAG, 0, E | B | U, 0, BYTE_TAG, 0,
                                        0, 0, 0, 0, 0, 0, 0);
     /* Behind: a dot the first letters of what marks_path knows, and so on. */
     const __m128i next_low = _mm_setr_epi8(A, A | D, A | D | B | U, A | D, A | D | U, A | D | S | E | U,
@@ -493,7 +493,7 @@ __attribute__((target("avx2"))) static uint32_t suspicions_wide(struct slice tex
     uint32_t seen = 0;
     size_t at = 0;
     for (; text.len - at > 32; at += 32) {
-        uint32_t bits = look(text.ptr + at);
+        uint32_t bits = suspicious_bytes(text.ptr + at);
         if (!bits)
             continue;
         for (; bits; bits &= bits - 1)
@@ -506,7 +506,7 @@ __attribute__((target("avx2"))) static uint32_t suspicions_wide(struct slice tex
 }
 #endif
 
-/* One pass over every byte, until enough is known; nearly all of them are harmless. */
+/* Scans until the result is known; nearly all bytes are harmless. */
 static uint32_t suspicions(struct slice text, bool json) {
     uint32_t seen = 0;
     size_t at = 0;
@@ -515,7 +515,7 @@ static uint32_t suspicions(struct slice text, bool json) {
         seen = suspicions_wide(text, json, &at);
 #endif
     for (; at < text.len && !is_enough(seen, json); at++)
-        if (speaks[(unsigned char)text.ptr[at]])
+        if (may_begin[(unsigned char)text.ptr[at]])
             seen |= suspect_at(text, at, json);
     return seen;
 }

@@ -52,6 +52,12 @@ size_t risk_split_name(struct slice name, struct slice *ret_tokens, size_t max, 
     return count;
 }
 
+/* "e.g. `state`" and "i.e. the last" go on. */
+static bool abbreviates(struct slice text, size_t dot) {
+    struct slice head = slice_of(text.ptr, dot);
+    return slice_ends(head, SLICE("e.g")) || slice_ends(head, SLICE("i.e"));
+}
+
 static enum risk_break break_of(struct slice text, size_t i) {
     char c = text.ptr[i];
     switch (c) {
@@ -63,6 +69,8 @@ static enum risk_break break_of(struct slice text, size_t i) {
     case '.':
     case '!':
     case '?': /* a point inside a word or number is no end; "resources.This" is one */
+        if (abbreviates(text, i))
+            return RISK_BREAK_SPACE;
         return i + 1 < text.len && is_word(text.ptr[i + 1]) && !is_upper(text.ptr[i + 1])
                    ? RISK_BREAK_SPACE
                    : RISK_BREAK_SENTENCE;
@@ -87,6 +95,14 @@ static enum risk_break break_of(struct slice text, size_t i) {
     }
 }
 
+/* `order` and *order* are names of parameters, **Deletes** is a word. */
+static bool is_marked(struct slice text, size_t start, size_t end) {
+    if (!start || end >= text.len || text.ptr[start - 1] != text.ptr[end])
+        return false;
+    return text.ptr[end] == '`' || (text.ptr[end] == '*' && start > 1 && text.ptr[start - 2] != '*' &&
+                                    !(end + 1 < text.len && text.ptr[end + 1] == '*'));
+}
+
 size_t risk_split_prose(struct slice text, struct risk_token *ret_tokens, size_t max, struct arena *a) {
     struct slice lower = risk_lower(text, RISK_PROSE_BYTES_MAX, a);
     size_t count = 0, i = 0;
@@ -102,6 +118,7 @@ size_t risk_split_prose(struct slice text, struct risk_token *ret_tokens, size_t
         while (i < lower.len && (is_word(lower.ptr[i]) || (lower.ptr[i] == '\'' && i > start)))
             i++;
         bool joined = (start && lower.ptr[start - 1] == '_') || (i < lower.len && lower.ptr[i] == '_');
+        joined |= is_marked(lower, start, i);
         ret_tokens[count++] =
             (struct risk_token){slice_of(lower.ptr + start, i - start), (uint8_t)brk, joined};
         brk = RISK_BREAK_SPACE;

@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "risk/limits.h"
 
-/* What stood in front of a word. */
+/* The separator before a word. */
 enum risk_break {
     RISK_BREAK_SPACE,
     RISK_BREAK_HYPHEN,   /* inside a compound: read-only */

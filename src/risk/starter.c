@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 
-#define COMMENT_BYTES_MAX 100 /* of a description */
-#define PARAMETERS_MAX 64     /* named in a comment */
+#define COMMENT_BYTES_MAX 100 /* bytes shown of a description */
+#define PARAMETERS_MAX 64     /* parameters shown in a comment */
 #define PRUNE_MAX 10          /* tools named in the advice on token costs */
 
 static const struct {
@@ -29,7 +29,7 @@ const char risk_starter_plan[] = "Reads 60 a minute, writes 30, executions 10. W
                                  "spend money is denied; what is not "
                                  "listed is denied.";
 
-/* Tools that nobody has reviewed yet are refused; a comment shows how to ask a person instead. */
+/* Tools that are not reviewed are refused; a comment shows how to require approval instead. */
 static void put_block(struct buf *out, enum risk_class cls) {
     buf_printf(out,
                "      - name: blocked by default\n"
@@ -38,7 +38,7 @@ static void put_block(struct buf *out, enum risk_class cls) {
                plans[cls].refusal);
 }
 
-/* What an argument's name and type suggest to check. */
+/* A check that an argument's name and type suggest. */
 struct argument {
     struct slice name;
     bool required;
@@ -91,7 +91,7 @@ static bool is_required(const struct tape *t, uint32_t required, struct slice na
     return false;
 }
 
-/* Arguments that a condition can name: plain names of string type, few of them. */
+/* Arguments that a condition can use: plain names of string type, few of them. */
 static size_t read_arguments(const struct risk_starter *s, const struct risk_entry *entry, struct arena *a,
                              struct argument *ret_args, size_t max) {
     const struct tape *t = s->t;
@@ -144,7 +144,7 @@ static void put_tags(struct buf *out, uint32_t tags) {
             buf_printf(out, " %s", risk_tag_name(i));
 }
 
-/* Each with its type; what may be left out stands in brackets. */
+/* Each with its type; optional parameters in brackets. */
 static void comment_parameters(const struct risk_starter *s, const struct risk_entry *e, struct arena *a,
                                struct buf *out) {
     const struct tape *t = s->t;
@@ -210,7 +210,8 @@ static void rule_required(struct buf *out, const struct argument *args, size_t c
         buf_put_str(out, "        on_deny: \"A required argument is missing.\"\n");
 }
 
-/* Operators that Intercept itself does not know stand in comments, so the file serves both programs. */
+/* Operators that Intercept itself does not support are written as comments, so both programs accept the
+ * file. */
 static void comment_arguments(struct buf *out, const struct argument *args, size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (!args[i].op)
@@ -327,7 +328,7 @@ static void put_require(struct emit *e, const struct risk_entry *entry, const st
     bool any = false;
     for (size_t i = 0; i < count; i++) {
         const bool judged = args[i].op && strcmp(args[i].op, "under") != 0;
-        /* A rule about an argument that may be absent would refuse calls without it. */
+        /* A rule about an optional argument would refuse calls without it. */
         if (!args[i].required || (!judged && entry->report.cls != RISK_EXECUTE))
             continue;
         if (!any) {
@@ -404,8 +405,8 @@ static void write_policylayer(const struct risk_starter *s, const struct risk_en
     buf_put_char(out, '\n');
 }
 
-/* The tools to write, each name once; of two tools with one name the worse, since a call names only the name.
- */
+/* The tools to write, each name once. Of two tools with one name the worse class counts, because a call has
+ * only the name. */
 static size_t pick(const struct risk_starter *s, const struct risk_entry **ret_list) {
     size_t count = 0;
     struct map taken; /* name -> its place in the list */

@@ -16,7 +16,7 @@ static const struct {
     {"uv", "tool", RISK_PYPI}, {"docker", "run", RISK_OCI}, {"podman", "run", RISK_OCI},
 };
 
-/* Options of the runners that take the next word as their value. */
+/* Options of package runners that take the next word as their value. */
 static bool takes_value(struct slice option) {
     static const char *const options[] = {"-p",       "--package",  "--from",     "--with",       "-e",
                                           "--env",    "-v",         "--volume",   "--name",       "--network",
@@ -72,7 +72,7 @@ static size_t skip_verb(const struct slice *argv, size_t count, const char *verb
     return count > 1 && slice_is(argv[1], verb) ? 2 : 0;
 }
 
-/* Where the package stands that a runner is to fetch; 0 when this is no runner. */
+/* Index of the package that a runner fetches; 0 when this is not a runner. */
 static size_t package_at(const struct slice *argv, size_t count, size_t *ret_runner) {
     struct slice program = base_name(argv[0]);
     if (slice_ends(program, SLICE(".cmd")))
@@ -112,7 +112,7 @@ void risk_supply_read(const struct slice *argv, size_t count, struct risk_supply
     ret_supply->unpinned = !ret_supply->version.len;
 }
 
-/* Programs that run the file they are given. A version may follow the name: python3.11. */
+/* Programs that run a script. A version may follow the name: python3.11. */
 static bool is_interpreter(struct slice program) {
     static const char *const names[] = {"node", "python", "deno", "bun",  "ruby", "perl", "php",
                                         "bash", "sh",     "tsx",  "java", "uv",   NULL};
@@ -136,12 +136,65 @@ size_t risk_supply_subject(const struct slice *argv, size_t count) {
     return 0;
 }
 
-struct slice risk_supply_name(const struct slice *argv, size_t count, struct arena *a) {
+/* index.js, main.py, dist/: many projects have a file or a folder of this name. */
+static bool is_common(struct slice name) {
+    static const char *const names[] = {"index", "main",     "server",  "app",    "cli",     "run",
+                                        "start", "__main__", "mod",     "dist",   "build",   "src",
+                                        "bin",   "lib",      "out",     "target", "debug",   "esm",
+                                        "cjs",   "mcp",      "scripts", "venv",   "release", NULL};
+    while (name.len && name.ptr[0] == '.')
+        name = slice_from(name, 1);
+    ptrdiff_t dot = slice_find(name, '.');
+    struct slice stem = dot < 0 ? name : slice_upto(name, (size_t)dot);
+    for (const char *const *n = names; *n; n++)
+        if (slice_eq_nocase(stem, slice_str(*n)))
+            return true;
+    return !stem.len;
+}
+
+/* The package below the last node_modules/, with its scope; empty: none. */
+static struct slice installed_package(struct slice path) {
+    static const char folder[] = "node_modules/";
+    struct slice found = {0};
+    for (const char *at; (at = memmem(path.ptr, path.len, folder, sizeof(folder) - 1));)
+        found = path = slice_from(path, (size_t)(at - path.ptr) + sizeof(folder) - 1);
+    ptrdiff_t slash = slice_find(found, '/');
+    if (slash > 0 && found.ptr[0] == '@') {
+        ptrdiff_t next = slice_find(slice_from(found, (size_t)slash + 1), '/');
+        slash = next < 0 ? -1 : slash + 1 + next;
+    }
+    return slash < 0 || slice_starts(found, SLICE(".bin/")) ? (struct slice){0}
+                                                            : slice_upto(found, (size_t)slash);
+}
+
+/* Two servers that are started as `node /srv/NAME/dist/index.js` are told apart by the folder. */
+static struct slice program_name(struct slice path) {
+    struct slice name = installed_package(path), first = base_name(path);
+    if (name.len)
+        return name;
+    for (name = first; is_common(name); name = base_name(path)) {
+        if (name.len + 1 >= path.len)
+            return first;
+        path.len -= name.len + 1;
+    }
+    return name;
+}
+
+static struct slice name_by(const struct slice *argv, size_t count, struct slice (*name)(struct slice path),
+                            struct arena *a) {
     struct risk_supply supply;
     risk_supply_read(argv, count, &supply);
     if (supply.package.len)
         return arena_dup(a, supply.package);
-    return count ? arena_dup(a, base_name(argv[risk_supply_subject(argv, count)])) : (struct slice){0};
+    return count ? arena_dup(a, name(argv[risk_supply_subject(argv, count)])) : (struct slice){0};
+}
+
+struct slice risk_supply_name(const struct slice *argv, size_t count, struct arena *a) {
+    return name_by(argv, count, base_name, a);
+}
+
+struct slice risk_supply_project(const struct slice *argv, size_t count, struct arena *a) {
+    return name_by(argv, count, program_name, a);
 }
 
 struct slice risk_supply_url_name(struct slice url, struct arena *a) {
@@ -159,7 +212,7 @@ struct slice risk_supply_url_name(struct slice url, struct arena *a) {
     return arena_dup(a, url);
 }
 
-#define MASK_BYTES 8 /* of the hash that stands for a secret */
+#define MASK_BYTES 8 /* bytes of the hash that replaces a secret */
 
 static struct slice mask(struct slice secret, struct arena *a) {
     unsigned char hash[SHA256_DIGEST_LENGTH];

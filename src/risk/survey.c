@@ -20,7 +20,7 @@ static void look_up(const struct risk_survey *s, struct risk_surveyed *tool) {
                                                tool->print.full);
 }
 
-/* Counted on the canonical text, so that white space in the answer makes no difference. */
+/* Counts the canonical text, so that white space does not matter. */
 static uint32_t tokens_of(const struct tape *t, uint32_t node, struct arena *a) {
     cleanup_buf struct buf text;
     buf_init(&text, RISK_DEFINITION_BYTES_MAX);
@@ -30,7 +30,7 @@ static uint32_t tokens_of(const struct tape *t, uint32_t node, struct arena *a) 
 struct neighbourhood {
     struct risk_neighbours near;
     struct map skeletons;
-    struct map names; /* met so far */
+    struct map names; /* names seen so far */
 };
 
 static void survey_tool(struct risk_survey *s, struct neighbourhood *n, uint32_t node,

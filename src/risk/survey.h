@@ -1,6 +1,5 @@
-/* Everything that this room determines about one server's tools, in one pass: classes, findings,
- * fingerprints, what the catalogue and the lock know. The writers below turn it into the formats that other
- * programs read. */
+/* All results of this room for one server's tools, in one pass: classes, findings, fingerprints, matches in
+ * the catalogue and the lock. The writers below produce the formats that other programs read. */
 #pragma once
 
 #include "risk/catalogue.h"
@@ -27,7 +26,7 @@ struct risk_surveyed {
     bool exact, similar; /* the catalogue knows the definition, or one of its shape */
     bool differs;        /* the catalogue has this package and version with another definition */
     struct risk_known known;
-    struct risk_pin_verdict pin; /* OK without a lock, and for a server the lock does not know */
+    struct risk_pin_verdict pin; /* OK without a lock, and for a server that is not in it */
 };
 
 struct risk_surveyed_skill {
@@ -47,9 +46,9 @@ struct risk_survey {
     uint64_t tokens;
     struct risk_findings instructions;
     struct risk_lookalike impostor; /* the package that this one imitates */
-    bool pinned;                    /* the lock knows the server */
-    size_t drifted;  /* tools and skills that are new, changed, or not what the catalogue has */
-    size_t poisoned; /* tools, skills (and instructions) that deserve a denial */
+    bool pinned;                    /* the server is in the lock */
+    size_t drifted;                 /* tools and skills that are new, changed, or differ from the catalogue */
+    size_t poisoned;                /* tools, skills (and instructions) that are denied by default */
 };
 
 /* Memory comes from the arena, which must outlive the survey, like the tape. */

@@ -1,4 +1,4 @@
-/* What flows through a tool. */
+/* Flow tags of a tool. */
 #include "risk/facts.h"
 
 #include "wire/emit.h"

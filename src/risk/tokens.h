@@ -1,5 +1,5 @@
-/* How many tokens a text costs a model, estimated. Real tokenizers differ by vendor; this one is ours, the
- * same in every build, and meant for comparing definitions with each other. */
+/* An estimate of the tokens that a text costs a model. Real tokenizers differ by vendor; this one is the
+ * same in every build and meant for comparing definitions. */
 #pragma once
 
 #include "base/slice.h"

@@ -16,7 +16,7 @@ struct heads {
     size_t count; /* of the whole name */
 };
 
-/* The only word that can stand at place `at` of most names (a majority vote), and how often it does. */
+/* The most frequent word at position `at` of the names, if it has a majority, and its count. */
 static struct slice common_word(const struct heads *names, size_t n, size_t at, size_t *ret_count) {
     struct slice word = {0};
     size_t votes = 0;
@@ -33,7 +33,7 @@ static struct slice common_word(const struct heads *names, size_t n, size_t at, 
     return word;
 }
 
-/* protect_list_users, protect_get_camera: a product whose name is a verb. */
+/* protect_list_users, protect_get_camera: the shared first word is a product name that is also a verb. */
 static bool verbs_follow(const struct heads *names, size_t n, size_t at, struct slice word, size_t same) {
     size_t verbs = 0;
     for (size_t i = 0; i < n && at + 1 < RISK_PREFIX_TOKENS_MAX; i++) {
@@ -45,8 +45,8 @@ static bool verbs_follow(const struct heads *names, size_t n, size_t at, struct 
     return verbs * 10 >= same * 7;
 }
 
-/* A first word shared by at least 60 % of the names, and by three of them, is the server's and says nothing
- * about the tool; unless it is a verb. */
+/* A first word that at least 60 % of the names share, and at least three of them, names the server, unless
+ * it is a verb. */
 static void find_prefix(struct risk_toolset *ctx, const struct heads *names, size_t n) {
     for (size_t at = 0; at < RISK_PREFIX_TOKENS_MAX; at++) {
         size_t same;

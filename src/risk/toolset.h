@@ -1,4 +1,4 @@
-/* What the tools of one server have in common. */
+/* Properties that the tools of one server share. */
 #pragma once
 
 #include "base/arena.h"
@@ -13,7 +13,7 @@ struct risk_toolset {
     uint32_t tool_count;
     uint32_t description_median; /* bytes */
     bool browser;
-    bool till; /* at least two tools name money that moves */
+    bool till; /* at least two tools have names about moving money */
 };
 
 /* `tools` is the array of a tools/list result; `server` the server's or package's name, or empty. */

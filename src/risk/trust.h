@@ -1,5 +1,5 @@
-/* Names that the user trusts although they are close to others: HOME/trusted-names.jsonl, a line for each
- * decision, with who made it, when and why. The last line about a name counts; none is ever removed. */
+/* Names that the user trusts although they are similar to others: HOME/trusted-names.jsonl, one line per
+ * decision, with user, time and reason. The last line about a name counts; lines are never removed. */
 #pragma once
 
 #include "base/arena.h"

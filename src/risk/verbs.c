@@ -1,15 +1,16 @@
-/* The class of a verb depends on what it is done to. */
+/* The class of a verb depends on its object. */
 #include "risk/facts.h"
 
-/* Raw statements of a query language, not said to be read-only. */
+/* Raw statements of a query language that are not described as read-only. */
 static bool asks_raw(const struct risk_facts *f, uint32_t object) {
-    return !f->read_only_said && (f->params & RISK_PARAM_SQL || (object | f->first_nouns) & NOUN_STATEMENT);
+    return !f->described_read_only &&
+           (f->params & RISK_PARAM_SQL || (object | f->first_nouns) & NOUN_STATEMENT);
 }
 
 static enum risk_class run_class(const struct risk_facts *f, uint32_t object) {
     if (f->params & (RISK_PARAM_CODE | RISK_PARAM_COMMAND))
         return RISK_EXECUTE;
-    if (f->read_only_said)
+    if (f->described_read_only)
         return RISK_READ;
     if (f->params & RISK_PARAM_SQL || (object | f->first_nouns) & NOUN_STATEMENT)
         return RISK_EXECUTE;
@@ -38,13 +39,13 @@ static enum risk_class export_class(const struct risk_facts *f, enum risk_class 
     return returned || f->params & RISK_PARAM_REMOTE ? RISK_READ : base;
 }
 
-/* Something to display that is not stored: "renders as a table". */
+/* Output for display that is not stored: "renders as a table". */
 static bool is_drawn(const struct risk_facts *f) {
     return risk_contains(f->lower, "renders as") || risk_contains(f->lower, "for displaying") ||
            risk_contains(f->lower, "visualiz") || risk_contains(f->lower, "visualis");
 }
 
-/* What is generated for something that has a number, or is said to be put somewhere, is not only returned. */
+/* Generated output is stored when the tool takes an id, or its description says so. */
 static bool is_kept(const struct risk_facts *f) {
     static const char *const words[] = {"save", "store",  "write",   "creat", "upload", "key", "token",
                                         "file", "commit", "publish", "rotat", "link",   NULL};
@@ -89,10 +90,23 @@ static enum risk_class create_class(const struct risk_facts *f) {
     return last && last->nouns & NOUN_PROC ? RISK_EXECUTE : RISK_WRITE;
 }
 
-/* "Add two numbers" */
+/* "Add two numbers", or add(a, b) in any language */
 static bool adds_up(const struct risk_facts *f, const struct risk_word *verb) {
-    return strcmp(verb->text, "add") == 0 && f->first_nouns & NOUN_SUM && f->count <= 2 &&
+    bool operands = f->prop_count == 2 && f->operand_count == 2;
+    return strcmp(verb->text, "add") == 0 && (operands || f->first_nouns & NOUN_SUM) && f->count <= 2 &&
            f->prop_count <= 3 && !(f->params & RISK_PARAM_ID);
+}
+
+/* convert_pdf_to_markdown(file_path): the only file is the one that is read, and the text is the answer. */
+static bool turns_to_text(const struct risk_facts *f) {
+    static const char *const formats[] = {"markdown", "md", "text", "json", NULL};
+    if (f->count < 2 || !slice_is(f->tokens[f->count - 2], "to") || says_saved(f) ||
+        f->params & (RISK_PARAM_TARGET | RISK_PARAM_ID))
+        return false;
+    for (const char *const *format = formats; *format; format++)
+        if (slice_is(f->tokens[f->count - 1], *format))
+            return true;
+    return false;
 }
 
 static enum risk_class cancel_class(const struct risk_facts *f) {
@@ -105,6 +119,8 @@ static enum risk_class go_class(const struct risk_facts *f, const struct risk_wo
     bool wait = verb->text[0] == 'w';
     if (f->ui || (!wait && f->params & RISK_PARAM_URL))
         return RISK_EXECUTE;
+    if (wait && !f->ui && (risk_contains(f->lower, "until") || risk_contains(f->lower, "reaches")))
+        return RISK_READ; /* "Block until a request reaches a terminal state" */
     if (wait)
         return (object | f->first_nouns) & (NOUN_JOB | NOUN_PROC) || risk_contains(f->lower, "poll") ||
                        risk_contains(f->lower, "status") || risk_contains(f->lower, "to complete")
@@ -127,8 +143,17 @@ static bool releases_payment(const struct risk_facts *f) {
     return f->money || (risk_contains(f->lower, "release") && risk_contains(f->lower, " payment"));
 }
 
+/* truncate(text, max_length): a text is cut, not a table. */
+static bool cuts_text(const struct risk_facts *f, const struct risk_word *verb) {
+    return strcmp(verb->text, "truncate") == 0 && f->params & RISK_PARAM_CONTENT &&
+           !(f->params & (RISK_PARAM_ID | RISK_PARAM_PATH | RISK_PARAM_SQL)) &&
+           (risk_contains(f->lower, " text") || risk_contains(f->lower, " string"));
+}
+
 enum risk_class risk_verb_class(const struct risk_facts *f, const struct risk_word *verb, uint32_t object) {
     enum risk_class base = (enum risk_class)verb->cls;
+    if (base == RISK_DESTRUCTIVE && cuts_text(f, verb))
+        return RISK_READ;
     switch ((enum word_rule)verb->rule) {
     case WORD_PICK:
         if (f->ui)
@@ -162,6 +187,8 @@ enum risk_class risk_verb_class(const struct risk_facts *f, const struct risk_wo
         return export_class(f, base);
     case WORD_CONVERT:
         /* "Convert a pull request to draft status" changes it, and so does whatever has a number */
+        if (turns_to_text(f))
+            return RISK_READ;
         return lands_in_file(f) || f->params & RISK_PARAM_ID || (object | f->first_nouns) & NOUN_STATE
                    ? RISK_WRITE
                    : RISK_READ;

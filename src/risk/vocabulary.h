@@ -1,18 +1,18 @@
-/* The vocabulary of the classifier: what a word says about a tool when it stands in its name or opens its
+/* The vocabulary of the classifier: the meaning of a word in the name of a tool or at the start of its
  * description. The words are English verbs and nouns, not names of tools or servers. */
 #pragma once
 
 #include "risk/class.h"
 
 enum word_kind {
-    WORD_NOUN,  /* has a meaning only through its noun bits */
+    WORD_NOUN,  /* has only noun bits */
     WORD_FILL,  /* carries no meaning: "this", "tool", "bulk" */
     WORD_VERB,  /* an action wherever it stands */
-    WORD_WEAK,  /* an action only where nothing stronger stands: "status", "post", "type" */
-    WORD_BROAD, /* "manage": the action stands somewhere else */
+    WORD_WEAK,  /* an action only when there is no stronger word: "status", "post", "type" */
+    WORD_BROAD, /* "manage": another word has the action */
 };
 
-/* How the class of a verb depends on what it is done to. */
+/* How the class of a verb depends on its object. */
 enum word_rule {
     WORD_FIXED,
     WORD_QUERY,    /* raw SQL is Execute, other questions are Read */
@@ -46,35 +46,35 @@ enum word_rule {
 
 enum word_noun {
     NOUN_PROC = 1 << 0,     /* a process that creating starts */
-    NOUN_JOB = 1 << 1,      /* something that runs and can be cancelled */
-    NOUN_MONEY = 1 << 2,    /* money that moves */
+    NOUN_JOB = 1 << 1,      /* something that runs and can be canceled */
+    NOUN_MONEY = 1 << 2,    /* a transfer of money */
     NOUN_TRADE = 1 << 3,    /* money only at a server that handles money */
-    NOUN_NOTMONEY = 1 << 4, /* behind a money word: only about money */
+    NOUN_NOTMONEY = 1 << 4, /* after a money word: only about money */
     NOUN_MEDIA = 1 << 5,
-    NOUN_REPORT = 1 << 6, /* the result of looking */
+    NOUN_REPORT = 1 << 6, /* the result of reading */
     NOUN_UI = 1 << 7,
-    NOUN_GESTURE = 1 << 8, /* a verb that only a browser or a device knows */
-    NOUN_MINOR = 1 << 9,   /* small things whose removal is an edit */
+    NOUN_GESTURE = 1 << 8, /* a verb that is only used with a browser or a device */
+    NOUN_MINOR = 1 << 9,   /* minor things whose removal is an edit */
     NOUN_UNTRUSTED = 1 << 10,
     NOUN_PRIVATE = 1 << 11,
     NOUN_SINK = 1 << 12,
     NOUN_MACHINE = 1 << 13,
-    NOUN_WHOLE = 1 << 14, /* what a restore brings back as a whole */
-    NOUN_NAME = 1 << 15,  /* what a resolver looks up */
-    NOUN_LINK = 1 << 16,  /* what a test merely probes */
+    NOUN_WHOLE = 1 << 14, /* something that is restored as a unit */
+    NOUN_NAME = 1 << 15,  /* something that a resolver looks up */
+    NOUN_LINK = 1 << 16,  /* something that a test only probes */
     NOUN_PAID = 1 << 17,
     NOUN_META = 1 << 18,
     NOUN_GUIDE = 1 << 19,
     NOUN_STATEMENT = 1 << 20, /* of a query language */
-    NOUN_TEXT = 1 << 21,      /* what is generated and merely returned */
-    NOUN_CHART = 1 << 22,     /* the same, drawn */
+    NOUN_TEXT = 1 << 21,      /* generated and only returned */
+    NOUN_CHART = 1 << 22,     /* generated, only returned, and drawn */
     NOUN_INFRA = 1 << 23,
     NOUN_REQUEST = 1 << 24,
-    NOUN_DEED = 1 << 25,   /* a verb that is also the name of what it leaves: build, run */
-    NOUN_ENGINE = 1 << 27, /* what runs things, at the end of a name */
+    NOUN_DEED = 1 << 25,   /* a verb that also names its result: build, run */
+    NOUN_ENGINE = 1 << 27, /* something that runs programs, at the end of a name */
     NOUN_COIN = 1 << 28,   /* shows that the server handles coins */
-    NOUN_SUM = 1 << 29,    /* what is added up, not added */
-    NOUN_STATE = 1 << 26,  /* behind a deed: its status, its logs */
+    NOUN_SUM = 1 << 29,    /* numbers that are summed */
+    NOUN_STATE = 1 << 26,  /* after a deed: its status, its logs */
 };
 
 struct risk_word {
@@ -87,7 +87,7 @@ struct risk_word {
 
 /* Exact form, lower case; NULL when unknown. */
 const struct risk_word *risk_word_find(struct slice text);
-/* The verb behind a third person or an -ing form too. *ret_form: 0 as it is, 's' or 'g'. */
+/* Finds the verb of a third person or an -ing form too. *ret_form: 0 as it is, 's' or 'g'. */
 const struct risk_word *risk_word_find_form(struct slice text, char *ret_form);
 /* For the tests: the table must be in order. */
 const struct risk_word *risk_word_table(size_t *ret_count);

@@ -99,6 +99,51 @@ static void plain_verbs(void **state) {
                  RISK_WRITE);
 }
 
+/* A sentence without a verb names what is returned. */
+static void descriptions_without_a_verb(void **state) {
+    (void)state;
+    assert_named("consumer_lag", "Per-partition lag for a consumer group on a topic", RISK_READ);
+    assert_named("market_funding", "Current and recent funding rate for one market.", RISK_READ);
+    assert_named("kv_ttl", "Seconds until a key expires.", RISK_READ);
+    assert_named("kv_page", "One page of fields. Pass the cursor back in to continue.", RISK_READ);
+    assert_named("shell", "Wrapper for running commands of the system", RISK_EXECUTE);
+    assert_named("records", "Batch tool for deleting records of a table", RISK_DESTRUCTIVE);
+    assert_class("{\"name\":\"notice\",\"description\":\"Text of a notice for everybody\",\"inputSchema\":"
+                 "{\"properties\":{\"content\":{\"type\":\"string\"}}}}",
+                 RISK_WRITE);
+}
+
+static void where_the_result_goes(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *description, *properties;
+        enum risk_class want;
+    } rows[] = {
+        {"visualize_data", "Visualize a table", "\"data\":{},\"out_dir\":{}", RISK_WRITE},
+        {"visualize_data", "Visualize a table", "\"data\":{}", RISK_READ},
+        {"convert_pdf_to_markdown", "Convert a PDF to Markdown", "\"file_path\":{}", RISK_READ},
+        {"convert_pdf_to_markdown", "Convert a PDF to Markdown", "\"file_path\":{},\"output_path\":{}",
+         RISK_WRITE},
+        {"convert_pdf_to_docx", "Convert a PDF to Word", "\"file_path\":{}", RISK_WRITE},
+        {"add", "\xe8\xae\xa1\xe7\xae\x97", "\"a\":{\"type\":\"number\"},\"b\":{\"type\":\"integer\"}",
+         RISK_READ},
+        {"add", "\xe8\xae\xa1\xe7\xae\x97", "\"a\":{\"type\":\"string\"},\"b\":{\"type\":\"string\"}",
+         RISK_WRITE},
+        {"new_deposit_address", "Generate a deposit address", "\"currency\":{}", RISK_WRITE},
+        {"caption_image", "Generate a caption for an image", "\"image\":{}", RISK_READ},
+        {"invoice_mark_paid", "Confirm that it was settled", "\"number\":{}", RISK_FINANCIAL},
+        {"list_paid_invoices", "List paid invoices", "", RISK_READ},
+        {"ensure_product", "Ensure a product exists. If not, create one.", "\"name\":{}", RISK_WRITE},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        assert_class(
+            arena_printf(&arena,
+                         "{\"name\":\"%s\",\"description\":\"%s\",\"inputSchema\":{\"properties\":{%s}}}",
+                         rows[i].name, rows[i].description, rows[i].properties)
+                .ptr,
+            rows[i].want);
+}
+
 static void verbs_in_context(void **state) {
     (void)state;
     static const struct {
@@ -144,6 +189,65 @@ static void verbs_in_context(void **state) {
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         assert_named(rows[i].name, rows[i].description, rows[i].want);
+}
+
+/* Words that are verbs elsewhere name what the answer is about. */
+static void things_that_look_like_deeds(void **state) {
+    (void)state;
+    assert_named("row_lock_waits", "Get the locks that transactions currently hold.", RISK_READ);
+    assert_named("modem_tests", "Available diagnostic tests for a line, with their dates.", RISK_READ);
+    assert_named("entry_get", "Recover one stored entry and its note.", RISK_READ);
+    assert_named("plant_disease_alert", "Typical diseases of a plant with their signs and management.",
+                 RISK_READ);
+    assert_named("worker_config", "Settings of a worker. Use `find` to filter them, e.g. `copy` or `reset`.",
+                 RISK_READ);
+    assert_named("list_trash", "Displays what is in the bin.", RISK_READ);
+    assert_named("render_status", "State of one job: running / finished / stopped, and how long it took.",
+                 RISK_READ);
+    assert_named("witness_step", "Record what you did, on the current path.", RISK_WRITE);
+    assert_named("plan_milestone", "Create a milestone, the container for a piece of work.", RISK_WRITE);
+    assert_named("wait_for_reply", "Block until a question that was filed earlier reaches a final state.",
+                 RISK_READ);
+    assert_named("list_delete", "Remove an entry of the list.", RISK_DESTRUCTIVE);
+    assert_named("get_turns", "Recent turns for context pruning, the newest last.", RISK_READ);
+    assert_named("get_entry", "Deletes the entry after it was read.", RISK_DESTRUCTIVE);
+    assert_named("truncate_log", "Truncate a log.", RISK_DESTRUCTIVE);
+    assert_class(
+        "{\"name\":\"truncate\",\"description\":\"Truncate a text at the end of a "
+        "word\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"text\":{\"type\":\"string\"}}}}",
+        RISK_READ);
+    assert_named("quarantine_stats_tool", "Get the settings of a layer and how often it was used.",
+                 RISK_READ);
+    assert_named("fourier_series", "Fourier series of *expression* up to *order* terms.", RISK_READ);
+    assert_named("ingest", "Start asynchronous ingestion of a documentation address.", RISK_WRITE);
+}
+
+static void what_the_text_says_of_effects(void **state) {
+    (void)state;
+    assert_named("suggest_entry", "Store preview: what save_entry would decide, without writing anything.",
+                 RISK_READ);
+    assert_named("draft_reply", "Message for a customer. Returns a draft only, never sends anything.",
+                 RISK_READ);
+    assert_named("update_entry", "Update an entry. With dry_run nothing is written.", RISK_WRITE);
+    assert_named("generate_summary",
+                 "Generate a summary of findings. Creates a numbered markdown file in the reports folder.",
+                 RISK_WRITE);
+    assert_named("extract_sound",
+                 "Extract the sound of a video and return a local path to the resulting audio file.",
+                 RISK_WRITE);
+    assert_named("enrich_findings", "Enrich findings with a second analysis.", RISK_READ);
+    assert_named("extract_images",
+                 "\xe6\x8f\x90\xe5\x8f\x96\xe5\x9b\xbe\xe7\x89\x87\xef\xbc\x8c\xe4\xbf\x9d\xe5\xad\x98\xe5"
+                 "\x88\xb0\xe6\x9c\xac\xe5\x9c\xb0",
+                 RISK_WRITE);
+    assert_class("{\"name\":\"export_holes\",\"description\":\"Export "
+                 "holes.\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"output_subdir\":{\"type\":"
+                 "\"string\"}}}}",
+                 RISK_WRITE);
+    assert_named("interrupt", "Interrupt a running computation.", RISK_EXECUTE);
+    assert_named("tombstone_node", "Tombstone a node of the tree.", RISK_DESTRUCTIVE);
+    assert_named("mashup_lyrics", "Generate lyrics by combining two sets of them into a cohesive one.",
+                 RISK_READ);
 }
 
 static void operation_enums(void **state) {
@@ -315,7 +419,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(operations_that_are_read_about, setup, teardown),
         cmocka_unit_test_setup_teardown(plain_verbs, setup, teardown),
+        cmocka_unit_test_setup_teardown(descriptions_without_a_verb, setup, teardown),
+        cmocka_unit_test_setup_teardown(where_the_result_goes, setup, teardown),
         cmocka_unit_test_setup_teardown(verbs_in_context, setup, teardown),
+        cmocka_unit_test_setup_teardown(things_that_look_like_deeds, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_the_text_says_of_effects, setup, teardown),
         cmocka_unit_test_setup_teardown(operation_enums, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_looked_for_is_not_done, setup, teardown),
         cmocka_unit_test_setup_teardown(operations_that_only_the_text_names, setup, teardown),

@@ -59,6 +59,15 @@ static void names(void **state) {
     } rows[] = {
         {"npx -y @a/b@1.2 /srv", "@a/b"},
         {"node --inspect dist/server.js x", "server.js"},
+        {"node /srv/billing/dist/index.js", "billing"},
+        {"node ./github/build/main.js", "github"},
+        {"python3 /opt/notes/server.py", "notes"},
+        {"/opt/weather/.venv/bin/python -u /opt/weather/src/main.py", "weather"},
+        {"node /x/node_modules/@a/b/dist/index.js", "@a/b"},
+        {"node /x/node_modules/a/node_modules/c/index.js", "c"},
+        {"node /x/node_modules/.bin/tool", "tool"},
+        {"node /index.js", "index.js"},
+        {"node ../index.js", "index.js"},
         {"/usr/bin/python3.11 -u app.py", "app.py"},
         {"uv run tool.py", "tool.py"},
         {"/opt/bin/gate --x", "gate"},
@@ -67,10 +76,13 @@ static void names(void **state) {
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct slice argv[16];
         size_t count = split(rows[i].line, argv);
-        struct slice name = risk_supply_name(argv, count, &arena);
+        struct slice name = risk_supply_project(argv, count, &arena);
         if (!slice_is(name, rows[i].name))
             fail_msg("%s is called %.*s", rows[i].line, SLICE_FMT(name));
     }
+    struct slice argv[16];
+    size_t count = split("node /srv/billing/dist/index.js", argv);
+    assert_true(slice_is(risk_supply_name(argv, count, &arena), "index.js")); /* as in locks that are there */
     assert_true(slice_is(risk_supply_url_name(SLICE("https://me:pw@h.example:8/mcp?key=1#x"), &arena),
                          "h.example:8/mcp"));
     assert_true(slice_is(risk_supply_url_name(SLICE("http://h"), &arena), "h"));

@@ -1,0 +1,180 @@
+/* DATE_OF_BIRTH with the name of a month:
+ *
+ *   12 March 1980     12. März 1980     3 de mayo de 1980     March 3rd, 1990     Oct. 4 1971
+ *
+ * A number of one or two digits leads here; the month stands behind it or before it. */
+#include "filter/checks.h"
+#include "filter/detect.h"
+
+#include "base/mem.h"
+
+#define MONTH_MIN 3
+#define MONTH_MAX 12 /* bytes of the longest name */
+#define GAP_MAX 5    /* bytes between day, month and year */
+
+struct month {
+    const char *name;
+    int number;
+};
+
+/* English, German, French, Spanish, Portuguese, Italian, Dutch; lower case. */
+static const struct month months[] = {
+    {"january", 1},
+    {"jan", 1},
+    {"januar", 1},
+    {"janvier", 1},
+    {"enero", 1},
+    {"janeiro", 1},
+    {"gennaio", 1},
+    {"januari", 1},
+    {"february", 2},
+    {"feb", 2},
+    {"februar", 2},
+    {"f\xc3\xa9vrier", 2},
+    {"febrero", 2},
+    {"fevereiro", 2},
+    {"febbraio", 2},
+    {"februari", 2},
+    {"march", 3},
+    {"mar", 3},
+    {"m\xc3\xa4rz", 3},
+    {"mars", 3},
+    {"marzo", 3},
+    {"mar\xc3\xa7o", 3},
+    {"maart", 3},
+    {"april", 4},
+    {"apr", 4},
+    {"avril", 4},
+    {"abril", 4},
+    {"aprile", 4},
+    {"may", 5},
+    {"mai", 5},
+    {"mayo", 5},
+    {"maio", 5},
+    {"maggio", 5},
+    {"mei", 5},
+    {"june", 6},
+    {"jun", 6},
+    {"juni", 6},
+    {"juin", 6},
+    {"junio", 6},
+    {"junho", 6},
+    {"giugno", 6},
+    {"july", 7},
+    {"jul", 7},
+    {"juli", 7},
+    {"juillet", 7},
+    {"julio", 7},
+    {"julho", 7},
+    {"luglio", 7},
+    {"august", 8},
+    {"aug", 8},
+    {"ao\xc3\xbbt", 8},
+    {"agosto", 8},
+    {"augustus", 8},
+    {"september", 9},
+    {"sep", 9},
+    {"sept", 9},
+    {"septembre", 9},
+    {"septiembre", 9},
+    {"setembro", 9},
+    {"settembre", 9},
+    {"october", 10},
+    {"oct", 10},
+    {"oktober", 10},
+    {"okt", 10},
+    {"octobre", 10},
+    {"octubre", 10},
+    {"outubro", 10},
+    {"ottobre", 10},
+    {"november", 11},
+    {"nov", 11},
+    {"novembre", 11},
+    {"noviembre", 11},
+    {"novembro", 11},
+    {"december", 12},
+    {"dec", 12},
+    {"dezember", 12},
+    {"dez", 12},
+    {"d\xc3\xa9"
+     "cembre",
+     12},
+    {"diciembre", 12},
+    {"dezembro", 12},
+    {"dicembre", 12},
+};
+
+static bool is_letter(char c) { return ch_alpha(c) || (uint8_t)c >= 0x80; }
+
+static int month_number(struct slice word) {
+    if (word.len < MONTH_MIN || !memchr("jfmasondeg", ch_lower(word.ptr[0]), 10))
+        return 0;
+    for (size_t i = 0; i < ARRAY_LEN(months); i++)
+        if (months[i].name[0] == ch_lower(word.ptr[0]) && slice_eq_nocase(word, slice_str(months[i].name)))
+            return months[i].number;
+    return 0;
+}
+
+/* Over dots, commas, blanks, "de" and "of": at most GAP_MAX bytes. */
+static uint32_t past_gap(const struct detect *d, uint32_t at) {
+    uint32_t i = at;
+    while (i - at < GAP_MAX && (detect_at(d, i) == ' ' || detect_at(d, i) == '.' || detect_at(d, i) == ',' ||
+                                detect_at(d, i) == '-'))
+        i++;
+    const struct slice rest = slice_of(d->p + i, d->n - i);
+    const struct slice word = slice_upto(rest, 3);
+    return slice_eq_nocase(word, SLICE("de ")) || slice_eq_nocase(word, SLICE("of ")) ? i + 3 : i;
+}
+
+static int number_at(const struct detect *d, uint32_t at, uint32_t len) {
+    int v = 0;
+    for (uint32_t i = 0; i < len; i++) {
+        if (!ch_digit(detect_at(d, at + i)))
+            return -1;
+        v = v * 10 + (d->p[at + i] - '0');
+    }
+    return ch_alnum(detect_at(d, at + len)) ? -1 : v;
+}
+
+static bool date_add(struct detect *d, uint32_t start, uint32_t end) {
+    const struct hints h = pii_context_of(d, start, end);
+    if (!((h.label | h.near) & HINT_DOB))
+        return false;
+    pii_detect_add(d, start, end, PII_DATE_OF_BIRTH, h.label & HINT_DOB ? 95 : 80, "words");
+    return true;
+}
+
+bool pii_dates_words(struct detect *d, uint32_t at, uint32_t *ret_end) {
+    if (!detect_wants(d, PII_DATE_OF_BIRTH))
+        return false;
+    uint32_t i = at;
+    int day = 0;
+    while (i < d->n && i - at < 2 && ch_digit(d->p[i]))
+        day = day * 10 + (d->p[i++] - '0');
+    const struct slice suffix = slice_of(d->p + i, d->n - i < 2 ? d->n - i : 2);
+    if (slice_eq_nocase(suffix, SLICE("st")) || slice_eq_nocase(suffix, SLICE("nd")) ||
+        slice_eq_nocase(suffix, SLICE("rd")) || slice_eq_nocase(suffix, SLICE("th")))
+        i += 2;
+    const uint32_t next = past_gap(d, i);
+    if (next == i)
+        return false;
+    if (ch_digit(detect_at(d, next))) { /* March 3rd, 1990 */
+        uint32_t from = at;
+        while (from > 0 && at - from < 3 && (d->p[from - 1] == ' ' || d->p[from - 1] == '.'))
+            from--;
+        const uint32_t stop = from;
+        while (from > 0 && stop - from < MONTH_MAX && is_letter(d->p[from - 1]))
+            from--;
+        const int month = month_number(slice_of(d->p + from, stop - from));
+        *ret_end = next + 4;
+        return month && pii_check_date(number_at(d, next, 4), month, day) && date_add(d, from, next + 4);
+    }
+    uint32_t stop = next;
+    while (stop < d->n && stop - next < MONTH_MAX && is_letter(d->p[stop]))
+        stop++;
+    const int month = month_number(slice_of(d->p + next, stop - next));
+    const uint32_t year = past_gap(d, stop);
+    *ret_end = year + 4;
+    return month && year > stop && pii_check_date(number_at(d, year, 4), month, day) &&
+           date_add(d, at, year + 4);
+}
