@@ -149,9 +149,9 @@ static void clean_description(struct call *c, struct splice *text) {
     uint32_t node = tape_get_str(&m->tape, m->rpc.body, "instructions");
     if (!node || !tape_is(&m->tape, node, TAPE_STRING))
         return;
-    struct slice said = tape_text(&m->tape, node, &c->arena);
-    struct slice shown = clean_instructions(c->session->core, c->server, said, &c->arena);
-    if (!slice_eq(said, shown))
+    struct slice original = tape_text(&m->tape, node, &c->arena);
+    struct slice shown = clean_instructions(c->session->core, c->server, original, &c->arena);
+    if (!slice_eq(original, shown))
         splice_value(text, &m->tape, node, answer_quoted(&c->arena, shown));
 }
 
@@ -163,9 +163,9 @@ struct slice clean_description_text(struct call *c, struct slice json) {
     uint32_t node = tape_get_str(&t, 0, "instructions");
     if (!node || !tape_is(&t, node, TAPE_STRING))
         return json;
-    struct slice said = tape_text(&t, node, &c->arena);
-    struct slice shown = clean_instructions(c->session->core, c->server, said, &c->arena);
-    if (slice_eq(said, shown))
+    struct slice original = tape_text(&t, node, &c->arena);
+    struct slice shown = clean_instructions(c->session->core, c->server, original, &c->arena);
+    if (slice_eq(original, shown))
         return json;
     struct splice edited;
     splice_init(&edited, json, &c->arena);

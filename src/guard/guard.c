@@ -32,7 +32,8 @@ const char *guard_lock_path(const char *named, const char *usual) {
 
 int guard_open(struct core *core, const struct guard_config *config, struct err *err) {
     struct pins *pins = NULL;
-    if (config->lock && !(pins = pins_open(core, config->lock, config->ask, err)))
+    const struct pins_config locked = {.path = config->lock, .home = config->home, .ask = config->ask};
+    if (config->lock && !(pins = pins_open(core, &locked, core->guard ? core->guard->pins : NULL, err)))
         return -1;
     guard_close(core);
     struct guard *g = core->guard = mem_zalloc(sizeof(*g));
@@ -91,17 +92,17 @@ void guard_record(struct core *core, bool deny, struct slice text) {
     map_put(&g->recorded, arena_dup(&g->arena, text), g);
     cleanup_arena struct arena a;
     arena_init(&a);
-    struct slice said = arena_printf(&a, "%.*s (%s)", SLICE_FMT(text),
-                                     !deny ? "flagged only"
-                                     : g->definitions == GUARD_FLAG
-                                         ? "passes, by the setting `poison`"
-                                         : "`poison.definitions: flag` or `--poison flag` allows it");
+    struct slice message = arena_printf(&a, "%.*s (%s)", SLICE_FMT(text),
+                                        !deny ? "flagged only"
+                                        : g->definitions == GUARD_FLAG
+                                            ? "passes, by the setting `poison`"
+                                            : "`poison.definitions: flag` or `--poison flag` allows it");
     if (deny)
-        log_warn("%.*s", SLICE_FMT(said));
+        log_warn("%.*s", SLICE_FMT(message));
     else /* legitimate servers trigger this detector now and then */
-        log_debug("%.*s", SLICE_FMT(said));
+        log_debug("%.*s", SLICE_FMT(message));
     if (core->audit)
-        audit_put_event(core->audit, SLICE("poison"), (struct slice){0}, (struct slice){0}, said);
+        audit_put_event(core->audit, SLICE("poison"), (struct slice){0}, (struct slice){0}, message);
 }
 
 /* Compared before the names of this page: the name that resembles another server's is the imitation. */
@@ -174,6 +175,10 @@ bool guard_wants_list(const struct core *core, const struct server *server) {
     return guard_pins(core, server) && pins_trusts(core->guard->pins, server);
 }
 
+bool guard_is_storing(const struct core *core, const struct server *server) {
+    return guard_pins(core, server) && pins_is_storing(core->guard->pins, server);
+}
+
 void guard_first_use(struct core *core, struct server *server, struct tool_table *table) {
     struct err err = {0};
     if (table->definitions.full || table->skills.full)
@@ -182,6 +187,8 @@ void guard_first_use(struct core *core, struct server *server, struct tool_table
         pins_first_use(core->guard->pins, server, buf_slice(&table->definitions), buf_slice(&table->skills),
                        &err);
     tool_table_drop_definitions(table);
+    if (guard_is_storing(core, server))
+        return;
     if (guard_wants_list(core, server)) {
         log_server(LOG_ERROR, server->up.name, "server `%s` stays out of reach: %s", server->up.name,
                    err.text);
@@ -258,12 +265,12 @@ bool guard_definitions(const struct core *core, const struct server *server, str
                        struct risk_lists *ret_lists) {
     struct buf list;
     size_t at = 0;
-    bool whole = true, more = false;
+    bool complete = true, more = false;
     buf_init(&list, RISK_LOCK_BYTES_MAX);
     buf_put_str(&list, "{\"tools\":[");
     for (const struct map_entry *e; (e = map_next(&server->tools.by_name, &at));) {
         const struct tool *tool = e->value;
-        whole = whole && tool->raw.len;
+        complete = complete && tool->raw.len;
         if (more)
             buf_put_char(&list, ',');
         buf_put_slice(&list, tool->raw);
@@ -273,10 +280,10 @@ bool guard_definitions(const struct core *core, const struct server *server, str
     if (guard_pins(core, server))
         pins_put_skills(core->guard->pins, server, &list);
     buf_put_str(&list, "]}");
-    whole = whole && !list.full;
-    struct slice text = whole ? arena_dup(a, buf_slice(&list)) : (struct slice){0};
+    complete = complete && !list.full;
+    struct slice text = complete ? arena_dup(a, buf_slice(&list)) : (struct slice){0};
     buf_free(&list);
-    if (!whole || tape_parse(t, text, NULL) != TAPE_OK)
+    if (!complete || tape_parse(t, text, NULL) != TAPE_OK)
         return false;
     *ret_lists = (struct risk_lists){.t = t,
                                      .tools = tape_get_str(t, 0, "tools"),
@@ -312,11 +319,20 @@ int guard_diff(const struct core *core, const struct server *server,
     return 0;
 }
 
-int guard_accept(struct core *core, struct server *server, struct slice name, struct err *err) {
-    cleanup_arena struct arena a;
+struct pins_change *guard_accept(struct core *core, const struct server *server, struct slice name,
+                                 struct arena *a, struct err *err) {
+    cleanup_arena struct arena scratch;
     cleanup_tape struct tape t;
     struct risk_lists lists;
-    if (read_current(core, server, "accepted", "accept", &t, &a, &lists, err) < 0)
-        return -1;
-    return pins_accept(core->guard->pins, server, &lists, name.len ? &name : NULL, &a, err);
+    if (read_current(core, server, "accepted", "accept", &t, &scratch, &lists, err) < 0)
+        return NULL;
+    return pins_accept(core->guard->pins, server, &lists, name, a);
+}
+
+int guard_accept_write(struct pins_change *w, struct arena *a, struct err *err) {
+    return pins_accept_write(w, a, err);
+}
+
+void guard_accept_done(struct core *core, struct pins_change *w) {
+    pins_accept_done(core->guard ? core->guard->pins : NULL, w);
 }

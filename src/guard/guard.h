@@ -26,6 +26,7 @@ enum guard_mode {
 
 struct guard_config {
     const char *lock;    /* path of the lock file; NULL: nothing is pinned */
+    const char *home;    /* where it belongs to a fleet, the pins are those of the fleet; may be NULL */
     bool ask;            /* a server that is not in the lock waits for `pin accept`; else it is trusted */
     uint64_t max_age_ms; /* maximum age of the tool list when a pinned tool is called; 0: the list is always
                             requested */
@@ -50,8 +51,14 @@ int guard_diff(const struct core *core, const struct server *server,
  * held ones. */
 bool guard_definitions(const struct core *core, const struct server *server, struct tape *t, struct arena *a,
                        struct risk_lists *ret_lists);
-/* Writes the current tools and skills to the lock: all of them, or the named one. */
-int guard_accept(struct core *core, struct server *server, struct slice name, struct err *err);
+/* Accepts the current tools and skills, all of them or the named one. What is accepted is settled now, in the
+ * arena; NULL with err. Then the lock is written, on any thread, and where that succeeded taken up by the
+ * loop. */
+struct pins_change;
+struct pins_change *guard_accept(struct core *core, const struct server *server, struct slice name,
+                                 struct arena *a, struct err *err);
+int guard_accept_write(struct pins_change *w, struct arena *a, struct err *err);
+void guard_accept_done(struct core *core, struct pins_change *w);
 
 /* ---- inside the room ---- */
 
@@ -80,6 +87,8 @@ void guard_judge(struct guard_page *p, uint32_t def, struct tool *tool);
 bool guard_wants_list(const struct core *core, const struct server *server);
 /* The complete list with its definitions: accepts it and writes it to the lock. */
 void guard_first_use(struct core *core, struct server *server, struct tool_table *table);
+/* Is that accepted list being stored for all gates of a fleet? Then it is requested again afterwards. */
+bool guard_is_storing(const struct core *core, const struct server *server);
 /* Why a skill, or one of its files, differs from its pin; NULL when it does not, or nothing is pinned. */
 const char *guard_skill_held(struct core *core, const struct server *server, const struct tape *t,
                              uint32_t skill, struct arena *a);

@@ -51,7 +51,7 @@ int ship_fleet_open(const char *home, struct audit_log **ret_log, struct err *er
             "the home `%s` belongs to no fleet: set audit.ship.dsn in the settings and start a gate, "
             "or write the DSN to `%s/fleet`",
             home, home);
-    if (state_chains_open(dsn, "read", SHIP_TIMEOUT_MS, -1, &chains, err) < 0)
+    if (state_chains_open(dsn, NULL, SHIP_TIMEOUT_MS, -1, &chains, err) < 0)
         return -1;
     struct fleet_log *f = mem_zalloc(sizeof(*f));
     f->chains = chains;

@@ -393,7 +393,7 @@ void ship_verify(const char *home, const char *key_path, ship_chain_fn *each, vo
     if (rc == 0 && key_path)
         rc = load_keys(&f, key_path, &err);
     if (rc == 0)
-        rc = state_chains_open(dsn, "read", SHIP_TIMEOUT_MS, -1, &f.chains, &err);
+        rc = state_chains_open(dsn, NULL, SHIP_TIMEOUT_MS, -1, &f.chains, &err);
     if (rc == 0)
         rc = verify_all(&f, &err);
     if (rc == 0) {

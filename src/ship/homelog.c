@@ -33,7 +33,7 @@ static int list(const struct homelog *l, uint64_t **ret_numbers, size_t *ret_cou
     }
     if (audit_segment_list(l->dir, ret_numbers, ret_count, err) < 0)
         return -1;
-    if (*ret_count && audit_segment_is_blank(l->dir, (*ret_numbers)[*ret_count - 1]))
+    if (*ret_count && audit_segment_is_blank(l->dir, (*ret_numbers)[*ret_count - 1], SEGMENT_READ))
         (*ret_count)--;
     return 0;
 }
@@ -202,7 +202,7 @@ int homelog_read(struct homelog *l, const struct state_chain *chain, struct stat
     uint64_t number = l->segment.meta.number + 1;
     char path[4096];
     audit_segment_path(l->dir, number, path, sizeof(path));
-    if (access(path, F_OK) < 0 || audit_segment_is_blank(l->dir, number))
+    if (access(path, F_OK) < 0 || audit_segment_is_blank(l->dir, number, SEGMENT_READ))
         return 0;
     if (audit_segment_open(&following, l->dir, number, SEGMENT_READ, err) < 0)
         return -1;

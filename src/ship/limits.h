@@ -5,7 +5,7 @@
 #define SHIP_BATCH_BLOCKS 512       /* blocks of one batch */
 #define SHIP_BATCH_POINTS 512       /* signatures of one batch */
 #define SHIP_TIMEOUT_MS 15000       /* a statement without an answer failed then */
-#define SHIP_LAST_MS 2000           /* how long a gate that ends waits until its last records are shipped */
+#define SHIP_LAST_MS 5000           /* how long a gate that ends waits until its last records are shipped */
 #define SHIP_LOCK_MS 50             /* between two tries to ship in place of a process that ends */
 #define SHIP_PAUSE_MS 200           /* between two batches while records arrive */
 #define SHIP_IDLE_MS 500            /* between two looks at a quiet log */

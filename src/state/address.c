@@ -70,16 +70,16 @@ static int read_login(struct slice login, struct state_address *a, struct err *e
         user = (struct slice){0};
     }
     if (user.len && !(a->user = decoded(user)))
-        return err_set(err, "state DSN: the user name is not percent-encoded rightly");
+        return err_set(err, "state DSN: the user name is not percent-encoded correctly");
     if (!(a->password = decoded(password)))
-        return err_set(err, "state DSN: the password is not percent-encoded rightly");
+        return err_set(err, "state DSN: the password is not percent-encoded correctly");
     return 0;
 }
 
 static int read_number(struct slice text, uint64_t max, const char *what, uint64_t *ret_value,
                        struct err *err) {
     if (!slice_to_u64(text, ret_value) || *ret_value > max)
-        return err_set(err, "state DSN: `%.*s` is no %s", SLICE_FMT(text), what);
+        return err_set(err, "state DSN: `%.*s` is not a valid %s", SLICE_FMT(text), what);
     return 0;
 }
 
@@ -127,26 +127,36 @@ static int read_nodes(struct slice text, struct state_address *a, struct err *er
 static int read_text(struct slice value, const char *what, char **ret_text, struct err *err) {
     char *text = decoded(value);
     if (!text)
-        return err_set(err, "state DSN: %s is not percent-encoded rightly", what);
+        return err_set(err, "state DSN: %s is not percent-encoded correctly", what);
     free(*ret_text);
     *ret_text = text;
     return 0;
 }
 
+/* The options that are texts. Those for TLS have the names that libpq gives them. */
 static int read_option(struct slice name, struct slice value, struct state_address *a, struct err *err) {
+    const bool watched = a->topology == STATE_SENTINEL;
+    const struct {
+        const char *name;
+        bool known;
+        char **at;
+    } texts[] = {
+        {"client_name", true, &a->client_name},
+        {"sentinel_user", watched, &a->sentinel_user},
+        {"sentinel_password", watched, &a->sentinel_password},
+        {"sslrootcert", a->tls, &a->ca},
+        {"sslcert", a->tls, &a->cert},
+        {"sslkey", a->tls, &a->key},
+    };
     uint64_t number = 0;
-    if (slice_is(name, "client_name"))
-        return read_text(value, "client_name", &a->client_name, err);
-    if (a->topology == STATE_SENTINEL && slice_is(name, "sentinel_user"))
-        return read_text(value, "sentinel_user", &a->sentinel_user, err);
-    if (a->topology == STATE_SENTINEL && slice_is(name, "sentinel_password"))
-        return read_text(value, "sentinel_password", &a->sentinel_password, err);
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        if (texts[i].known && slice_is(name, texts[i].name))
+            return read_text(value, texts[i].name, texts[i].at, err);
     if (a->topology == STATE_CLUSTER || !slice_is(name, "db"))
-        return err_set(err, "state DSN: unknown option `%.*s`; known are %s", SLICE_FMT(name),
-                       a->topology == STATE_ONE_SERVER ? "db and client_name"
-                       : a->topology == STATE_CLUSTER
-                           ? "client_name"
-                           : "db, client_name, sentinel_user and sentinel_password");
+        return err_set(
+            err, "state DSN: unknown option `%.*s`; known are %sclient_name%s%s", SLICE_FMT(name),
+            a->topology == STATE_CLUSTER ? "" : "db, ", watched ? ", sentinel_user, sentinel_password" : "",
+            a->tls ? ", sslrootcert, sslcert, sslkey" : "; with TLS also sslrootcert, sslcert, sslkey");
     if (read_number(value, STATE_REDIS_DATABASE_MAX, "number of a database", &number, err) < 0)
         return -1;
     a->database = (uint32_t)number;
@@ -225,6 +235,10 @@ int state_address_parse(struct slice dsn, struct state_address *ret_address, str
         state_address_free(&a);
         return -1;
     }
+    if (!a.cert != !a.key) {
+        state_address_free(&a);
+        return err_set(err, "state DSN: sslcert and sslkey belong together");
+    }
     *ret_address = a;
     return 0;
 }
@@ -242,6 +256,9 @@ void state_address_copy(struct state_address *ret_to, const struct state_address
     ret_to->user = copy_of(from->user);
     ret_to->password = copy_of(from->password);
     ret_to->client_name = copy_of(from->client_name);
+    ret_to->ca = copy_of(from->ca);
+    ret_to->cert = copy_of(from->cert);
+    ret_to->key = copy_of(from->key);
 }
 
 void state_address_free(struct state_address *a) {
@@ -254,5 +271,8 @@ void state_address_free(struct state_address *a) {
     free(a->user);
     free(a->password);
     free(a->client_name);
+    free(a->ca);
+    free(a->cert);
+    free(a->key);
     *a = (struct state_address){0};
 }

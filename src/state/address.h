@@ -32,6 +32,8 @@ struct state_address {
     char *user; /* NULL: none */
     char *password;
     char *client_name;
+    char *ca;         /* files, with TLS: the authorities of the server; NULL: the system's */
+    char *cert, *key; /* of the gate; NULL: none */
 };
 
 /* redis: rediss: valkey: valkeys: with //, +sentinel or +cluster behind them, and unix: or redis+unix: with a

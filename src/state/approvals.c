@@ -70,7 +70,7 @@ enum column {
     COL_DECIDER,
     COL_NOTE,
     COL_USED,
-    COL_TOLD,
+    COL_NOTIFIED,
 };
 
 /* ---- names and digests ---- */
@@ -93,7 +93,7 @@ int state_approval_status_from(struct slice name, enum state_approval_status *re
     return -1;
 }
 
-/* Each part behind its length: no two lists of parts give the same bytes. */
+/* Each part is preceded by its length, so that no two lists of parts give the same bytes. */
 static void digest_part(struct sha_state *sum, struct slice part) {
     char len[32];
     int n = snprintf(len, sizeof(len), "%zu:", part.len);
@@ -209,14 +209,14 @@ static void row_read(struct db_stmt *st, uint64_t now_ms, struct state_approval 
         .decider = db_text(st, COL_DECIDER),
         .note = db_text(st, COL_NOTE),
         .used_ms = column_u64(st, COL_USED),
-        .told_ms = column_u64(st, COL_TOLD),
+        .notified_ms = column_u64(st, COL_NOTIFIED),
     };
     bool open = out->status == STATE_APPROVAL_PENDING || out->status == STATE_APPROVAL_APPROVED;
     if (open && out->expires_ms <= now_ms)
         out->status = STATE_APPROVAL_EXPIRED;
 }
 
-/* Until when it holds again, where it does. */
+/* How long a repeatable approval is valid. */
 static void row_repeat(struct state_approvals *s, uint64_t now_ms, struct state_approval *r) {
     if (r->status != STATE_APPROVAL_APPROVED && r->status != STATE_APPROVAL_USED)
         return;
@@ -251,7 +251,7 @@ void state_approval_keep(struct state_approval *r, struct arena *a) {
         *texts[i] = arena_dup(a, *texts[i]);
 }
 
-/* 1 a row was read, 0 there is none, -1. ?1 is the key, ?2 the time. */
+/* Returns 1 if a row was read, 0 if there is none, -1 on error. ?1 is the key, ?2 the time. */
 static int row_find(struct state_approvals *s, const char *where, struct slice key, uint64_t now_ms,
                     struct arena *a, struct state_approval *out, struct err *err) {
     char sql[APPROVALS_SQL_MAX];
@@ -330,7 +330,7 @@ static int row_insert(struct state_approvals *s, const struct state_approval *r,
     db_bind_int(st, COL_ASKED + 1, 1);
     db_bind_int(st, COL_DECIDED + 1, 0);
     db_bind_int(st, COL_USED + 1, 0);
-    db_bind_int(st, COL_TOLD + 1, 0);
+    db_bind_int(st, COL_NOTIFIED + 1, 0);
     return db_run(st, err) < 0 ? -1 : 0;
 }
 
@@ -349,8 +349,7 @@ static int row_set(struct state_approvals *s, const char *set, struct slice id, 
     return db_run(st, err) < 0 ? -1 : 0;
 }
 
-/* Those that `which` selects are over: no call can match them any more. ?1 is the time.
- */
+/* Expires the approvals that `which` selects: no call can match them any more. ?1 is the time. */
 static int rows_outdate(struct state_approvals *s, const char *which, const struct slice *texts, size_t count,
                         uint64_t now_ms, struct err *err) {
     char sql[APPROVALS_SQL_MAX];
@@ -370,7 +369,8 @@ int state_approvals_outdate(struct state_approvals *s, struct slice policy_hash,
     return rows_outdate(s, "status IN (0,1) AND policy_hash=?2", &policy_hash, 1, now_ms, err);
 }
 
-/* The same call under another policy, or of a tool that was another: what waits from before is void. */
+/* The same call under another policy, or after the tool has changed: pending requests from before are
+ * void. */
 static int outdate_others(struct state_approvals *s, const struct state_approval *want, struct err *err) {
     const struct state_approval_call *call = &want->call;
     const struct slice texts[] = {call->identity,  call->server,      call->tool,
@@ -403,7 +403,7 @@ static enum state_ask ask_new(struct state_approvals *s, const struct state_appr
     return STATE_ASK_NEW;
 }
 
-/* One execution: another connection that has read the same row changes nothing any more. */
+/* For one execution: a second connection that has read the same row changes nothing. */
 static int row_use(struct state_approvals *s, struct state_approval *r, uint64_t now_ms, struct err *err) {
     struct db_stmt *st =
         db_prepare(s->db, "UPDATE approvals SET status=4, used_ms=?2, args='' WHERE id=?1 AND status=1");
@@ -426,7 +426,7 @@ static void digest_any(const struct state_approval_call *call, char ret_hex[STAT
     state_approval_digest(&any, ret_hex);
 }
 
-/* 1 and *r when an approval holds for this call by now; 0, or -1. */
+/* Returns 1 and *r if a repeatable approval covers this call now; 0, or -1. */
 static int find_repeat(struct state_approvals *s, const struct state_approval *want, struct arena *a,
                        struct state_approval *r, struct err *err) {
     static const char where[] = "id=(SELECT approval FROM repeats WHERE until_ms>?2 AND digest=?1)";
@@ -594,7 +594,7 @@ int state_approvals_sweep(struct state_approvals *s, uint64_t now_ms,
     return db_run(st, err) < 0 ? -1 : 0;
 }
 
-int state_approvals_told(struct state_approvals *s, struct slice id, uint64_t now_ms) {
+int state_approvals_notified(struct state_approvals *s, struct slice id, uint64_t now_ms) {
     return row_set(s, "told_ms=?2", id, now_ms, (struct slice){0}, (struct slice){0}, NULL);
 }
 
@@ -632,7 +632,7 @@ void state_approvals_seal(const struct state_approvals *s, const char *purpose, 
                           char ret_hex[STATE_DIGEST_LEN]) {
     unsigned char sum[SHA_BYTES], key[SHA_BYTES];
     struct slice name = slice_str(purpose);
-    /* A key for each purpose: what was sealed for one means nothing to another. */
+    /* One key per purpose: a seal for one purpose is invalid for another. */
     sha_hmac_once(slice_of((const char *)s->key, sizeof(s->key)), &name, 1, key);
     sha_hmac_once(slice_of((const char *)key, sizeof(key)), &what, 1, sum);
     explicit_bzero(key, sizeof(key));

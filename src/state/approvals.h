@@ -44,7 +44,7 @@ struct state_approval_call {
     struct slice fingerprint; /* of the tool's definition; empty when the server lists none */
     struct slice policy_hash;
 };
-/* One text for one call: no two calls share it, whatever bytes their parts have. */
+/* A digest that is unique per call, whatever bytes its parts have. */
 void state_approval_digest(const struct state_approval_call *call, char ret_hex[STATE_DIGEST_LEN]);
 
 /* What is known of an approval. In a listing the texts live in the caller's arena. */
@@ -54,53 +54,53 @@ struct state_approval {
     enum state_approval_status status;
     struct state_approval_call call;
     struct slice session;
-    struct slice args; /* JSON for approvers, while it is open; cut at STATE_APPROVAL_ARGS_MAX */
+    struct slice args; /* JSON for approvers while it is pending; truncated at STATE_APPROVAL_ARGS_MAX */
     bool args_cut;
     struct slice rule, policy;
     struct slice text;      /* the policy's text about it */
     struct slice approvers; /* JSON array of the approvers who may decide; "[]": every approver */
     uint64_t created_ms, expires_ms;
-    uint64_t asked; /* how often the call was made while it waited */
+    uint64_t asked; /* number of attempts while it was pending */
     uint64_t decided_ms;
     struct slice decider, note;
     uint64_t used_ms;
-    uint64_t told_ms;   /* when a webhook was delivered */
-    uint64_t repeat_ms; /* until then the same call passes again; 0: once */
-    bool repeat_any;    /* with any arguments */
-    /* Set by the code that shows it, else empty: */
+    uint64_t notified_ms; /* when a webhook was delivered */
+    uint64_t repeat_ms;   /* the same call is allowed until then; 0: only once */
+    bool repeat_any;      /* with any arguments */
+    /* set by the code that displays it, otherwise empty: */
     struct slice code;  /* see state_approvals_code() */
-    struct slice stale; /* why an approval of it lets nothing pass */
+    struct slice stale; /* why approving it would have no effect */
     struct slice class; /* of the tool */
-    struct slice url;   /* where a person decides */
+    struct slice url;   /* URL where it is decided */
 };
 
-/* Its texts move to this arena. */
+/* Copies its texts to this arena. */
 void state_approval_keep(struct state_approval *r, struct arena *a);
 
 struct state_approvals;
 
-/* HOME/approvals.sqlite and the key HOME/approvals.key are made when absent. */
+/* Creates HOME/approvals.sqlite and the key HOME/approvals.key if they are absent. */
 int state_approvals_open(const char *home, struct state_approvals **ret_store, struct err *err);
 void state_approvals_close(struct state_approvals *s); /* NULL is fine */
-/* In PostgreSQL: every look takes its time. */
+/* In PostgreSQL: every access may be slow. */
 bool state_approvals_is_remote(const struct state_approvals *s);
 
 enum state_ask {
-    STATE_ASK_GRANTED, /* it was approved; that approval is used up now */
-    STATE_ASK_NEW,     /* a person has to decide */
-    STATE_ASK_JOINED,  /* so it was before */
-    STATE_ASK_DENIED,  /* denied by a person, until the request expires */
-    STATE_ASK_FULL,    /* too many wait already, of this identity or at all */
+    STATE_ASK_GRANTED, /* it was approved; the approval is now used */
+    STATE_ASK_NEW,     /* a decision is pending */
+    STATE_ASK_JOINED,  /* it was pending before */
+    STATE_ASK_DENIED,  /* denied by an approver, until the request expires */
+    STATE_ASK_FULL,    /* too many are pending, for this identity or in total */
     STATE_ASK_FAULT,   /* the store failed */
 };
-/* Asks for an approval of the call. `want` has everything but id, status and what is known later; created_ms
- * is now. *ret_found (unless FULL or FAULT) is the row in the store, texts in the arena. */
+/* Requests approval of the call. `want` has everything except id, status and later values; created_ms is
+ * now. *ret_found (except for FULL and FAULT) is the row in the store, texts in the arena. */
 enum state_ask state_approvals_ask(struct state_approvals *s, const struct state_approval *want,
                                    struct arena *a, struct state_approval *ret_found, struct err *err);
 
-/* The used approval covers one more call: the continuation with this digest. */
+/* The used approval also covers one continuation: the call with this digest. */
 int state_approvals_extend(struct state_approvals *s, struct slice id, struct slice digest, struct err *err);
-/* Asks for such a continuation: 1 and *ret_found when it is covered, and used up now; 0, or -1. */
+/* Checks for such a continuation. Returns 1 and *ret_found if it is covered, and marks it used; 0, or -1. */
 int state_approvals_continue(struct state_approvals *s, struct slice digest, uint64_t now_ms, struct arena *a,
                              struct state_approval *ret_found, struct err *err);
 
@@ -115,37 +115,37 @@ enum state_decide {
 struct state_decision {
     struct slice id;
     bool approve;
-    struct slice decider; /* "cli:alice", "grant:NAME", "webhook:HOST": who decided */
+    struct slice decider; /* "cli:alice", "grant:NAME", "webhook:HOST": the approver */
     struct slice note;
     uint64_t now_ms;
-    uint64_t for_ms; /* an approval that holds for a while, STATE_REPEAT_MS_MAX at most; 0: once */
-    bool any_args;   /* then: whatever the arguments */
+    uint64_t for_ms; /* duration of a repeatable approval, STATE_REPEAT_MS_MAX at most; 0: once */
+    bool any_args;   /* if repeatable: for any arguments */
 };
 /* ret_after may be NULL. */
 enum state_decide state_approvals_decide(struct state_approvals *s, const struct state_decision *d,
                                          struct arena *a, struct state_approval *ret_after, struct err *err);
-/* A pending or approved one is over before its time. */
+/* Expires a pending or approved one early. */
 enum state_decide state_approvals_expire(struct state_approvals *s, const struct state_decision *d,
                                          struct arena *a, struct state_approval *ret_after, struct err *err);
 
-/* What was asked for under this policy can match no call any more: pending and approved ones are over. */
+/* Requests under this policy can no longer match a call: expires pending and approved ones. */
 int state_approvals_outdate(struct state_approvals *s, struct slice policy_hash, uint64_t now_ms,
                             struct err *err);
 
 /* A webhook about it was delivered. */
-int state_approvals_told(struct state_approvals *s, struct slice id, uint64_t now_ms);
-/* Ends what is past its time and forgets what has been over for long; `each` gets those that ended now, once
- * among all processes. The texts are valid inside the call only. */
+int state_approvals_notified(struct state_approvals *s, struct slice id, uint64_t now_ms);
+/* Expires what is due and deletes old rows. `each` gets the ones that expired now, once among all
+ * processes. The texts are valid inside the call only. */
 int state_approvals_sweep(struct state_approvals *s, uint64_t now_ms,
                           void (*each)(void *ctx, const struct state_approval *a), void *ctx,
                           struct err *err);
 
-/* Does this name match one of the approvers (a JSON array)? An entry is a whole identity, or the part behind
- * its first colon. An empty list matches every approver. */
+/* Does this name match one of the approvers (a JSON array)? An entry is a whole identity, or the part
+ * after its first colon. An empty list matches every approver. */
 bool state_approvers_name(struct slice approvers, struct slice decider);
 
 #define STATE_APPROVAL_ID_PREFIX "ap_"
-#define STATE_APPROVAL_ID_CHARS 22 /* behind it: 132 random bits */
+#define STATE_APPROVAL_ID_CHARS 22 /* after the prefix: 132 random bits */
 #define STATE_APPROVAL_ID_TEXT (sizeof(STATE_APPROVAL_ID_PREFIX) + STATE_APPROVAL_ID_CHARS)
 /* 1 and *ret_found, 0 when there is none, -1. */
 int state_approvals_get(struct state_approvals *s, struct slice id, uint64_t now_ms, struct arena *a,
@@ -156,7 +156,7 @@ struct state_approval_filter {
     uint64_t limit;                    /* 0: STATE_APPROVALS_LIST_MAX */
 #define STATE_APPROVALS_ALL UINT64_MAX /* `each` ends the walk */
 };
-/* Newest first; the texts are valid inside the call only. False ends the walk. */
+/* Newest first; the texts are valid inside the call only. Returning false ends the iteration. */
 int state_approvals_list(struct state_approvals *s, const struct state_approval_filter *filter,
                          uint64_t now_ms, bool (*each)(void *ctx, const struct state_approval *a), void *ctx,
                          struct err *err);
@@ -165,17 +165,18 @@ size_t state_approvals_pending(struct state_approvals *s, uint64_t now_ms);
 struct emit;
 void state_approval_json(struct emit *e, const struct state_approval *r);
 
-/* Has another process, or another connection, written since the last time this was asked? Cheap. */
+/* Has another process or connection written since the last check? Cheap. */
 bool state_approvals_changed(struct state_approvals *s);
 
-/* The code that the console shows to approvers: an approver who types it has seen the request there. */
+/* The code that the console shows to approvers: typing it proves that the approver has seen the request
+ * there. */
 #define STATE_APPROVAL_CODE_LEN 8
 void state_approvals_code(const struct state_approvals *s, struct slice id,
                           char ret_code[STATE_APPROVAL_CODE_LEN + 1]);
 bool state_approvals_code_fits(const struct state_approvals *s, struct slice id, struct slice code);
 
 /* ---- seals ---- */
-/* A text that only a gate of this home can have made, about `what`. 64 hex digits. */
+/* A text about `what` that only a gate of this home can create. 64 hex digits. */
 void state_approvals_seal(const struct state_approvals *s, const char *purpose, struct slice what,
                           char ret_hex[STATE_DIGEST_LEN]);
 bool state_approvals_sealed(const struct state_approvals *s, const char *purpose, struct slice what,

@@ -24,9 +24,9 @@ struct state_chains {
 int state_chains_open(const char *dsn, const char *turns, uint64_t timeout_ms, int stop_fd,
                       struct state_chains **ret_chains, struct err *err) {
     struct db *db;
-    if (db_open_dsn(dsn, turns, &db, err) < 0)
+    if (db_open_dsn(dsn, turns ? turns : "read", turns, &db, err) < 0)
         return -1;
-    db_patience(db, timeout_ms, stop_fd);
+    db_set_timeout(db, timeout_ms, stop_fd);
     *ret_chains = mem_zalloc(sizeof(**ret_chains));
     (*ret_chains)->db = db;
     return 0;
@@ -199,7 +199,7 @@ void state_batch_point(struct state_batch *b, const struct state_point *p) {
     put_field(&b->points, p->signature, sizeof(p->signature));
 }
 
-/* Inside the transaction: 1 when the end was where it was believed to be. */
+/* Inside the transaction. Returns 1 if the chain ended where the caller expected. */
 static int move_end(struct state_chains *c, const struct state_chain *from, const struct state_chain *to,
                     struct err *err) {
     struct db_stmt *st = db_prepare(

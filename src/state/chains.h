@@ -16,13 +16,14 @@
 
 struct state_chains;
 
-/* Connects at the first statement, transactions of the same `turns` exclude each other. Waits take timeout_ms
- * at most and end when stop_fd (-1: none) is readable. */
+/* Connects at the first statement, transactions of the same `turns` exclude each other; NULL: it only reads,
+ * and a standby will do. Waits take timeout_ms at most and end when stop_fd (-1: none) is readable. */
 int state_chains_open(const char *dsn, const char *turns, uint64_t timeout_ms, int stop_fd,
                       struct state_chains **ret_chains, struct err *err);
 void state_chains_close(struct state_chains *c); /* NULL is fine */
 
-/* The DSN of the fleet's audit log: HOME/fleet, else HOME/database. NULL: the home has none. To be freed. */
+/* The DSN of the fleet's audit log: HOME/fleet, else HOME/database. NULL if the home has none. The caller
+ * frees it. */
 int state_chains_dsn(const char *home, char **ret_dsn, struct err *err);
 /* Writes HOME/fleet, so that the command line finds it. */
 int state_chains_dsn_keep(const char *home, const char *dsn, struct err *err);
@@ -35,7 +36,8 @@ struct state_point {
     unsigned char signature[CRYPTO_SIGNATURE];
 };
 
-/* A log is one chain, unless it was rolled back or lost a part: then another one begins where it went on. */
+/* A log is one chain, unless it was rolled back or lost a part: then a new chain starts where it
+ * continued. */
 struct state_chain {
     uint64_t id;
     unsigned char log[STATE_LOG_ID];
@@ -43,7 +45,7 @@ struct state_chain {
     char gate[STATE_GATE_NAME_MAX + 1];
     uint64_t base_seq; /* the record before its first one */
     unsigned char base_hash[SHA_BYTES];
-    char finding[STATE_FINDING_MAX + 1]; /* why it is not the first chain of its log; empty: it is */
+    char finding[STATE_FINDING_MAX + 1]; /* why it is not the first chain of its log; empty if it is */
     uint64_t began_ms;
     uint64_t seq; /* acknowledged up to here */
     unsigned char hash[SHA_BYTES];
@@ -51,14 +53,15 @@ struct state_chain {
     struct state_point head;
 };
 
-typedef bool state_chain_fn(void *ctx, const struct state_chain *chain); /* false ends it */
-/* Those of one log (the newest first), or all (in the order of their ids) for an empty `log`. */
+typedef bool state_chain_fn(void *ctx,
+                            const struct state_chain *chain); /* returns false to end the iteration */
+/* The chains of one log (newest first), or all (ordered by id) for an empty `log`. */
 int state_chains_each(struct state_chains *c, struct slice log, state_chain_fn *each, void *ctx,
                       struct err *err);
-/* Begins a chain at its base; *chain gets its id. */
+/* Starts a chain at its base; *chain gets its id. */
 int state_chains_add(struct state_chains *c, struct state_chain *chain, struct err *err);
 
-/* Rows on their way, in the binary format of COPY. */
+/* Rows to be sent, in the binary format of COPY. */
 struct state_batch {
     struct buf blocks, points;
     uint64_t chain;
@@ -70,11 +73,11 @@ void state_batch_block(struct state_batch *b, uint64_t first_seq, uint64_t count
                        struct slice body);
 void state_batch_point(struct state_batch *b, const struct state_point *p);
 /* 1: stored, and *chain is updated to `end`. 0: the chain in the database ends elsewhere than *chain. -1:
- * failed; it may be stored all the same. */
+ * failed; it may have been stored nevertheless. */
 int state_chains_ship(struct state_chains *c, const struct state_batch *b, const struct state_chain *chain,
                       const struct state_chain *end, struct err *err);
 
-/* Rows of blocks: from the one that has `from_seq` on, upwards or downwards, at most `limit`. */
+/* Rows of blocks: starting with the one that has `from_seq`, upwards or downwards, at most `limit`. */
 struct state_block {
     uint64_t first_seq, count;
     struct slice hash, body; /* valid until the next row */
@@ -83,11 +86,11 @@ struct db_stmt;
 struct db_stmt *state_chains_blocks(struct state_chains *c, uint64_t chain, uint64_t from_seq, bool down,
                                     bool bodies, uint64_t limit);
 bool state_chains_block(struct db_stmt *rows, struct state_block *ret_block);
-/* Signatures behind after_seq, upwards. */
+/* Signatures after after_seq, upwards. */
 struct db_stmt *state_chains_points(struct state_chains *c, uint64_t chain, uint64_t after_seq,
                                     uint64_t limit);
 bool state_chains_point(struct db_stmt *rows, struct state_point *ret_point);
-/* Ends either. */
+/* Ends either of them. */
 int state_chains_rows_end(struct db_stmt *rows, struct err *err);
 
 /* ---- days ---- */
@@ -96,7 +99,7 @@ int state_chains_rows_end(struct db_stmt *rows, struct err *err);
 
 /* Partitions for today and tomorrow. */
 int state_chains_open_days(struct state_chains *c, struct err *err);
-/* The oldest day that was over keep_ms ago: 1, 0 for none, or -1. */
+/* The oldest day that ended keep_ms ago: 1, 0 if there is none, or -1. */
 int state_chains_old_day(struct state_chains *c, uint64_t keep_ms, char ret_day[STATE_DAY_TEXT],
                          struct err *err);
 /* Notes where each chain goes on behind that day. The digest is of these notes; the caller puts it on record,

@@ -4,7 +4,7 @@
 --   undo      takes holds back from the windows that they went into
 --   read      the values that count now
 --   renew     calls in flight go on to count
---   join      a gate tells what it knows of the epoch, and is waited for from now on: {RUN, EPOCH, LOST}
+--   join      a gate tells what it knows of the epoch, and is waited for from now on: {RUN, EPOCH, LOST, EVICTS, ID}
 --   leave     it is not waited for any more
 --
 -- KEYS: one per limit; its kind and window are part of it. ARGV[2]: names this reservation. ARGV[3]: how long calls in
@@ -18,10 +18,12 @@
 -- client could fill the server. It gets no more than COUNTERS.
 --
 -- The last key and text of reserve, and the only ones of join, are the epoch: a number that each reservation raises. The text is
--- "KNOWN OWNER RUN": the highest number that this gate was ever told, the gate, and the server that it takes this one for.
+-- "KNOWN OWNER RUN ID": the highest number that this gate was ever told, the gate, the server that it takes this one for, and the name
+-- that the epoch got when it was made. An epoch of another name was made anew, so that all before it is lost: the gate has to join again.
 -- A server that has a smaller number lost writes (a failover, a restart without its file). Then every window that was open at
 -- that time may be under-counted, and is refused until it is over: {n: the number, lost: when that was noticed, run: the server
--- that counted last, since: another one counts since then, and waits}.
+-- that counted last, since: another one counts since then, and waits, id: its name, evicted: keys that the server had evicted at the last join}.
+-- Evicted keys may have been counters, so they count as lost writes. EVICTS: the server's policy, where it may evict; or empty.
 --
 -- A server that finds another's name in `run` took over, or was restarted. Which gate knows the highest number it cannot know, so
 -- it counts nothing until all gates that its predecessor knew (EPOCH:gates) have joined (none is left in EPOCH:missing). Where
@@ -270,7 +272,7 @@ end
 
 local epoch_key = KEYS[#KEYS]
 local gates, missing = epoch_key .. ':gates', epoch_key .. ':missing'
-local known, owner, run = string.match(ARGV[#ARGV], '^(%d+) (%S+) (%S+)$')
+local known, owner, run, id = string.match(ARGV[#ARGV], '^(%d+) (%S+) (%S+) (%S+)$')
 known = tonumber(known)
 
 if op == 'leave' then
@@ -280,18 +282,23 @@ if op == 'leave' then
 end
 
 local function text_of(number) return string.format('%.0f', number) end
-if run == '-' then
-  local info = redis.pcall('INFO', 'server')
-  run = type(info) == 'string' and string.match(info, 'run_id:(%x+)') or 'unknown'
+local function info(section, pattern)
+  local text = redis.pcall('INFO', section)
+  return type(text) == 'string' and string.match(text, pattern) or nil
 end
-local epoch = redis.call('HMGET', epoch_key, 'n', 'lost', 'run', 'since')
+local function evicted() return info('stats', 'evicted_keys:(%d+)') or '0' end
+if run == '-' then run = info('server', 'run_id:(%x+)') or 'unknown' end
+local epoch = redis.call('HMGET', epoch_key, 'n', 'lost', 'run', 'since', 'id')
 local number, lost, since = tonumber(epoch[1] or '0'), tonumber(epoch[2] or '0'), tonumber(epoch[4] or '0')
-if number < known then
-  number, lost = known, now
+local name_of_epoch = epoch[5] or owner .. text_of(now)
+local anew = id ~= '-' and id ~= name_of_epoch
+if not epoch[5] then redis.call('HSET', epoch_key, 'id', name_of_epoch) end
+if number < known or anew then
+  number, lost = math.max(number, known), now
   redis.call('HSET', epoch_key, 'n', text_of(number), 'lost', text_of(lost))
 end
 if epoch[3] ~= run then
-  redis.call('HSET', epoch_key, 'run', run)
+  redis.call('HSET', epoch_key, 'run', run, 'evicted', evicted())
   if epoch[3] then
     since = now
     redis.call('HSET', epoch_key, 'since', text_of(since))
@@ -316,8 +323,17 @@ end
 if op == 'join' then
   redis.call('ZADD', gates, now, owner)
   redis.call('PEXPIRE', gates, lease * 2)
-  return {run, number, lost}
+  local before, gone = redis.call('HGET', epoch_key, 'evicted'), evicted()
+  if before and tonumber(gone) > tonumber(before) then
+    lost = now
+    redis.call('HSET', epoch_key, 'lost', text_of(lost))
+  end
+  if before ~= gone then redis.call('HSET', epoch_key, 'evicted', gone) end
+  local policy = info('memory', 'maxmemory_policy:(%S+)') or 'noeviction'
+  if policy == 'noeviction' or (info('memory', 'maxmemory:(%d+)') or '0') == '0' then policy = '' end
+  return {run, number, lost, policy, name_of_epoch}
 end
+if anew then return redis.error_reply('REJOIN the number of reservations was made anew') end
 if since > 0 then return redis.error_reply('SETTLING another server counts now, and waits until all gates have told what they know') end
 
 -- How long this limit may still be under-counted. Identical calls are not looked at: that limit stops short loops, no more.

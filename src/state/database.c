@@ -54,6 +54,20 @@ static int check_key(struct db *db, const char *home, const char *file, size_t l
                           path);
 }
 
+int state_database_try(const char *home, const char *dsn, struct err *err) {
+    cleanup_free char *known = NULL;
+    struct db *db = NULL;
+    if (!dsn && db_home_dsn(home, &known, err) < 0)
+        return -1;
+    if (!dsn && !known)
+        return 0;
+    int rc = db_open_dsn(dsn ? dsn : known, "keys", true, &db, err);
+    if (rc == 0)
+        rc = db_run(db_prepare(db, "SELECT name FROM keys"), err) < 0 ? -1 : 0;
+    db_close(db);
+    return rc;
+}
+
 int state_database_join(const char *home, const char *dsn, struct err *err) {
     cleanup_free char *path = NULL, *known = NULL, *line = NULL;
     struct db *db = NULL;

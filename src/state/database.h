@@ -1,5 +1,5 @@
-/* A home whose stores are those of a fleet: grants, approvals, the kill switch, the PII vault, versions and
- * sign-ins at the console lie in PostgreSQL, named by the file HOME/database; everything else, pins and
+/* A home whose stores are those of a fleet: grants, approvals, the kill switch, pins, the PII vault,
+ * versions and sign-ins at the console lie in PostgreSQL, named by the file HOME/database; everything else,
  * logins at servers too, stays in the home. */
 #pragma once
 
@@ -11,3 +11,5 @@
  * same.
  */
 int state_database_join(const char *home, const char *dsn, struct err *err);
+/* For a program that may take over: is it reached, with the same DSN? Writes nothing to the home. */
+int state_database_try(const char *home, const char *dsn, struct err *err);

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/mem.h"
+#include "io/anchor.h"
 #include "io/file.h"
 #include "state/db_postgres.h"
 #include "state/limits.h"
@@ -18,7 +19,7 @@
 
 struct db_stmt {
     struct db *db;
-    char *text; /* of one that is kept for the next time */
+    char *text; /* of a cached statement */
     bool busy;
     sqlite3_stmt *lite; /* NULL: PostgreSQL, or it could not be prepared */
     struct db_query *query;
@@ -26,6 +27,9 @@ struct db_stmt {
 
 struct db {
     sqlite3 *lite; /* NULL: PostgreSQL */
+    struct io_anchor file;
+    const char *schema; /* of the file; static */
+    bool read_only;
     struct db_postgres *postgres;
     struct db_stmt kept[STATE_SQL_KEPT_MAX];
     size_t kept_count;
@@ -52,12 +56,42 @@ int db_home_dsn(const char *home, char **ret_dsn, struct err *err) {
     return 0;
 }
 
-static int open_file(struct db *db, const char *path, bool look_only, const char *schema, struct err *err) {
-    return state_sqlite_open(path, look_only, schema, &db->lite, err) < 0 ? err_wrap(err, "open `%s`", path)
-                                                                          : 0;
+static int open_file(struct db *db, const char *path, bool read_only, const char *schema, struct err *err) {
+    if (state_sqlite_open(path, read_only, schema, &db->lite, err) < 0)
+        return err_wrap(err, "open `%s`", path);
+    db->schema = schema;
+    db->read_only = read_only;
+    io_anchor_set(&db->file, path, IO_ANCHOR_GROWS);
+    return 0;
 }
 
-int db_open(const char *home, const char *file, bool look_only, const char *schema, struct db **ret_db,
+static void close_file(struct db *db) {
+    for (size_t i = 0; i < db->kept_count; i++) {
+        sqlite3_finalize(db->kept[i].lite);
+        free(db->kept[i].text);
+    }
+    db->kept_count = 0;
+    memset(db->kept, 0, sizeof(db->kept));
+    state_sqlite_close(steal(db->lite), &db->file);
+    io_anchor_free(&db->file);
+}
+
+int db_renew(struct db *db, bool make, bool *ret_new, struct err *err) {
+    const bool moved =
+        db->lite && io_anchor_check(&db->file, NULL) < 0 && (make || access(db->file.path, F_OK) == 0);
+    if (ret_new)
+        *ret_new = moved;
+    if (!moved)
+        return 0;
+    struct db fresh = {0};
+    if (open_file(&fresh, db->file.path, db->read_only, db->schema, err) < 0)
+        return -1;
+    close_file(db);
+    *db = fresh;
+    return 0;
+}
+
+int db_open(const char *home, const char *file, bool read_only, const char *schema, struct db **ret_db,
             struct err *err) {
     cleanup_free char *path = NULL, *dsn = NULL;
     *ret_db = NULL;
@@ -65,13 +99,13 @@ int db_open(const char *home, const char *file, bool look_only, const char *sche
         return err_set(err, "out of memory");
     if (db_home_dsn(home, &dsn, err) < 0)
         return -1;
-    if (!dsn && look_only && access(path, F_OK) < 0 && errno == ENOENT)
+    if (!dsn && read_only && access(path, F_OK) < 0 && errno == ENOENT)
         return 0;
     struct db *db = mem_zalloc(sizeof(*db));
     char store[32];
     snprintf(store, sizeof(store), "%.*s", (int)strcspn(file, "."), file);
-    int rc =
-        dsn ? db_postgres_open(dsn, store, &db->postgres, err) : open_file(db, path, look_only, schema, err);
+    int rc = dsn ? db_postgres_open(dsn, store, true, &db->postgres, err)
+                 : open_file(db, path, read_only, schema, err);
     if (rc < 0) {
         db_close(db);
         return -1;
@@ -80,9 +114,9 @@ int db_open(const char *home, const char *file, bool look_only, const char *sche
     return 0;
 }
 
-int db_open_dsn(const char *dsn, const char *store, struct db **ret_db, struct err *err) {
+int db_open_dsn(const char *dsn, const char *store, bool writes, struct db **ret_db, struct err *err) {
     struct db *db = mem_zalloc(sizeof(*db));
-    if (db_postgres_open(dsn, store, &db->postgres, err) < 0) {
+    if (db_postgres_open(dsn, store, writes, &db->postgres, err) < 0) {
         free(db);
         return -1;
     }
@@ -93,11 +127,7 @@ int db_open_dsn(const char *dsn, const char *store, struct db **ret_db, struct e
 void db_close(struct db *db) {
     if (!db)
         return;
-    for (size_t i = 0; i < db->kept_count; i++) {
-        sqlite3_finalize(db->kept[i].lite);
-        free(db->kept[i].text);
-    }
-    sqlite3_close(db->lite);
+    close_file(db);
     db_postgres_close(db->postgres);
     free(db);
 }
@@ -106,7 +136,7 @@ bool db_is_remote(const struct db *db) { return db->postgres != NULL; }
 
 /* ---- statements ---- */
 
-/* A statement that was used before is not compiled again. */
+/* A cached statement is not compiled again. */
 static struct db_stmt *kept_stmt(struct db *db, const char *text) {
     for (size_t i = 0; i < db->kept_count; i++)
         if (!db->kept[i].busy && strcmp(db->kept[i].text, text) == 0)
@@ -213,7 +243,7 @@ int db_begin(struct db *db, struct err *err) {
     return db->lite ? exec(db, "BEGIN IMMEDIATE", err) : db_postgres_begin(db->postgres, err);
 }
 
-/* Nothing is true before it is on disk. */
+/* Commits are synchronous: nothing counts before it is on disk. */
 int db_end(struct db *db, bool fine, struct err *err) {
     if (!db->lite)
         return db_postgres_end(db->postgres, fine, err);
@@ -241,8 +271,8 @@ int db_listen(struct db *db, struct err *err) { return db_postgres_listen(db->po
 
 void db_wait(struct db *db, int wake, int timeout_ms) { db_postgres_wait(db->postgres, wake, timeout_ms); }
 
-void db_patience(struct db *db, uint64_t timeout_ms, int stop_fd) {
-    db_postgres_patience(db->postgres, timeout_ms, stop_fd);
+void db_set_timeout(struct db *db, uint64_t timeout_ms, int stop_fd) {
+    db_postgres_set_timeout(db->postgres, timeout_ms, stop_fd);
 }
 
 int db_copy(struct db *db, const char *statement, struct slice data, struct err *err) {

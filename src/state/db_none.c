@@ -1,8 +1,9 @@
 /* In place of db_postgres.c where the program is built without libpq: nothing can be opened. */
 #include "state/db_postgres.h"
 
-int db_postgres_open(const char *dsn, const char *store, struct db_postgres **ret_db, struct err *err) {
-    (void)dsn, (void)store, (void)ret_db;
+int db_postgres_open(const char *dsn, const char *store, bool writes, struct db_postgres **ret_db,
+                     struct err *err) {
+    (void)dsn, (void)store, (void)writes, (void)ret_db;
     return err_set(err, "this program was built without PostgreSQL (libpq)");
 }
 void db_postgres_close(struct db_postgres *db) { (void)db; }
@@ -26,7 +27,7 @@ int db_postgres_listen(struct db_postgres *db, struct err *err) { return (void)d
 void db_postgres_wait(struct db_postgres *db, int wake, int timeout_ms) {
     (void)db, (void)wake, (void)timeout_ms;
 }
-void db_postgres_patience(struct db_postgres *db, uint64_t timeout_ms, int stop_fd) {
+void db_postgres_set_timeout(struct db_postgres *db, uint64_t timeout_ms, int stop_fd) {
     (void)db, (void)timeout_ms, (void)stop_fd;
 }
 int db_postgres_copy(struct db_postgres *db, const char *statement, struct slice data, struct err *err) {

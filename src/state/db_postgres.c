@@ -1,6 +1,6 @@
-/* libpq without blocking, and a wait with an end around it: what waits here is a thread beside the loop,
- * the command line, or a person's request at the admin API. A connection that broke is made again at the next
- * statement, never inside of a transaction. */
+/* Non-blocking use of libpq with time-outs. The caller is a thread beside the loop, the command line, or a
+ * request to the admin API. A lost connection is opened again at the next statement, never inside a
+ * transaction. */
 #include "state/db_postgres.h"
 
 #include "base/arena.h"
@@ -23,20 +23,21 @@
 #define OID_INT8 20
 #define OID_TEXT 25
 
-#define DB_COPY_BYTES (256u << 10) /* that are handed over before the socket is asked to take them */
+#define DB_COPY_BYTES (256u << 10) /* bytes that are handed over before the socket is flushed */
 
 struct db_postgres {
     const struct libpq *pq;
-    PGconn *conn; /* NULL: to be made */
+    PGconn *conn; /* NULL: not connected */
     char *dsn;
     char store[32];
     bool migrated;
-    bool in_transaction; /* nothing is sent on a new connection before it ends */
+    bool in_transaction; /* nothing is sent on a new connection before this transaction ends */
     bool listens;
-    uint64_t retry_ms; /* no new connection before then */
+    bool writes;       /* only a server that takes writes will do */
+    uint64_t retry_ms; /* no attempt to connect before then */
     uint64_t timeout_ms;
-    int stop_fd;      /* readable: nothing is waited for any more; -1: none */
-    struct err fault; /* of the last try */
+    int stop_fd;      /* readable: all waiting ends; -1: none */
+    struct err fault; /* of the last attempt */
 };
 
 struct db_query {
@@ -65,12 +66,12 @@ static void disconnect(struct db_postgres *db) {
     db->conn = NULL;
 }
 
-/* False: the time is over. */
+/* False: timed out. What came before this thread was run again is in time. */
 static bool wait_for(struct db_postgres *db, short events, uint64_t due_ms) {
     uint64_t now = clock_mono_ms();
     struct pollfd p[] = {{.fd = db->pq->PQsocket(db->conn), .events = events},
                          {.fd = db->stop_fd, .events = POLLIN}};
-    return now < due_ms && poll(p, 2, (int)(due_ms - now)) > 0 && p[0].revents;
+    return poll(p, 2, now < due_ms ? (int)(due_ms - now) : 0) > 0 && p[0].revents;
 }
 
 static int lost(struct db_postgres *db, const char *why, struct err *err) {
@@ -84,7 +85,7 @@ static int lost(struct db_postgres *db, const char *why, struct err *err) {
 static int connect_try(struct db_postgres *db, struct err *err) {
     const char *keys[LIBPQ_WORDS], *values[LIBPQ_WORDS];
     uint64_t due_ms = clock_mono_ms() + db->timeout_ms;
-    state_libpq_words(db->dsn, keys, values);
+    state_libpq_words(db->dsn, db->writes, keys, values);
     db->conn = db->pq->PQconnectStartParams(keys, values, 1);
     if (!db->conn || db->pq->PQstatus(db->conn) == CONNECTION_BAD)
         return lost(db, NULL, err);
@@ -122,7 +123,7 @@ static int setup(struct db_postgres *db, struct err *err) {
                : 0;
 }
 
-/* What the server closed while nothing was asked is seen here, before anything is sent. */
+/* Detects here, before anything is sent, that the server closed an idle connection. */
 static void drop_closed(struct db_postgres *db) {
     if (db->conn && (db->pq->PQconsumeInput(db->conn) != 1 || db->pq->PQstatus(db->conn) != CONNECTION_OK))
         disconnect(db);
@@ -145,10 +146,12 @@ static int ready(struct db_postgres *db, struct err *err) {
     return -1;
 }
 
-int db_postgres_open(const char *dsn, const char *store, struct db_postgres **ret_db, struct err *err) {
+int db_postgres_open(const char *dsn, const char *store, bool writes, struct db_postgres **ret_db,
+                     struct err *err) {
     struct db_postgres *db = mem_zalloc(sizeof(*db));
     db->dsn = mem_dup(dsn, strlen(dsn));
     snprintf(db->store, sizeof(db->store), "%s", store);
+    db->writes = writes;
     db->timeout_ms = STATE_SQL_TIMEOUT_MS;
     db->stop_fd = -1;
     db->pq = state_libpq(err);
@@ -170,7 +173,7 @@ void db_postgres_close(struct db_postgres *db) {
 
 /* ---- statements ---- */
 
-/* Everything that belongs to one statement; the last result counts. */
+/* Reads all results of one statement; the last one counts. */
 static PGresult *collect(struct db_postgres *db, uint64_t due_ms, struct err *err) {
     PGresult *last = NULL;
     for (;;) {
@@ -197,6 +200,8 @@ static PGresult *checked(struct db_postgres *db, PGresult *result, struct err *e
     if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK || status == PGRES_COPY_IN)
         return result;
     first_line(err, db->pq->PQresultErrorMessage(result));
+    if (db->writes && state_libpq_is_read_only(db->pq, result))
+        disconnect(db);
     db->pq->PQclear(result);
     drop_closed(db);
     return NULL;
@@ -279,7 +284,7 @@ static int64_t number_of(struct db_postgres *db, const char *text, struct slice 
     return db_postgres_finish(q, err) < 0 ? -1 : number;
 }
 
-/* One that writes at a time, as SQLite has it: what a transaction has read holds until it ends. */
+/* One writer at a time, as in SQLite: what a transaction has read stays true until it ends. */
 int db_postgres_begin(struct db_postgres *db, struct err *err) {
     if (ready(db, err) < 0 || run_plain(db, "BEGIN", err) < 0)
         return -1;
@@ -310,7 +315,7 @@ int db_postgres_listen(struct db_postgres *db, struct err *err) {
     return ready(db, err) < 0 ? -1 : run_plain(db, "LISTEN sallyport", err);
 }
 
-static bool told(struct db_postgres *db) {
+static bool take_notifications(struct db_postgres *db) {
     bool any = false;
     for (PGnotify *n; db->conn && (n = db->pq->PQnotifies(db->conn)); any = true)
         db->pq->PQfreemem(n);
@@ -319,24 +324,24 @@ static bool told(struct db_postgres *db) {
 
 void db_postgres_wait(struct db_postgres *db, int wake, int timeout_ms) {
     drop_closed(db);
-    if (told(db))
+    if (take_notifications(db))
         return;
     struct pollfd p[] = {{.fd = wake, .events = POLLIN},
                          {.fd = db->conn ? db->pq->PQsocket(db->conn) : -1, .events = POLLIN}};
     poll(p, 2, timeout_ms);
     drop_closed(db);
-    told(db);
+    take_notifications(db);
 }
 
 /* ---- copying ---- */
 
-void db_postgres_patience(struct db_postgres *db, uint64_t timeout_ms, int stop_fd) {
+void db_postgres_set_timeout(struct db_postgres *db, uint64_t timeout_ms, int stop_fd) {
     db->timeout_ms = timeout_ms;
     db->stop_fd = stop_fd;
 }
 
-/* Until everything is sent. The server may answer meanwhile, and would stop reading if its answer were not
- * read. */
+/* Until everything is sent. The server may respond meanwhile, and would stop reading if its response were
+ * not read. */
 static int copy_flush(struct db_postgres *db, uint64_t due_ms, struct err *err) {
     for (int left; (left = db->pq->PQflush(db->conn)) != 0;) {
         if (left < 0)

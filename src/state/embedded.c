@@ -24,21 +24,24 @@ struct embedded {
     struct live live;
     struct state_quota quota; /* under the table's lock */
     struct marks *marks;      /* NULL: memory only, or read-only */
-    bool look_only;
-    pthread_mutex_t commit_mutex; /* one transaction at a time; also over the fields below */
+    bool read_only;
+    pthread_mutex_t commit_mutex; /* one transaction at a time; held while the disk is waited for */
+    pthread_mutex_t health_mutex; /* protects the next one */
     struct state_health health;
     char *path;
-    bool created; /* the database, by this process */
+    bool created; /* this process created the database */
     char *prefix;
     struct io_loop *loop; /* NULL: the caller that reserves waits for the disk */
-    /* Reservations that wait for marks, in the order in which they came. */
+    /* Reservations that wait for marks, in order of arrival. */
     struct list pending;
     uint32_t pending_bits[64]; /* how many of them have that bit; see bits_of() */
+    uint64_t look_ms;          /* when the table's file is looked at again */
+    bool gone;                 /* the file was deleted or replaced: others count in another table */
 };
 
-/* A mark that has to be on disk before the reservation may stand. */
+/* A mark that must be on disk before the reservation is valid. */
 struct want {
-    struct live_counter counter; /* as it was: the row is written from this copy, without the table's lock */
+    struct live_counter counter; /* a copy: the row is written from it without the table's lock */
     struct state_hold where;
 };
 
@@ -49,7 +52,7 @@ struct wants {
     size_t cap;
 };
 
-/* A reservation whose marks are on their way to the disk, or that waits behind such a one. */
+/* A reservation whose marks are being written, or that waits behind such a one. */
 struct mark_work {
     struct io_work work;
     struct list node;
@@ -76,7 +79,7 @@ struct key_buf {
     char bytes[STATE_KEY_GIVEN_MAX * 2];
 };
 
-/* Prefix and key; what is too long for the table keeps its beginning and ends in a hash of the whole. */
+/* Prefix and key. A key that is too long for the table is truncated and ends in a hash of the whole. */
 static bool embedded_key(const struct embedded *e, struct slice key, struct key_buf *buf,
                          struct slice *ret_key) {
     size_t prefix = e->prefix ? strlen(e->prefix) : 0;
@@ -141,7 +144,7 @@ static void ticket_free(struct state_ticket *ticket) {
 
 enum add_result { ADD_OK, ADD_REFUSED, ADD_FAULT };
 
-/* A concurrency counter is idle as soon as its calls are over; how long that takes is not known. */
+/* A concurrency counter is idle when its calls have ended; how long that takes is not known. */
 static bool may_make(struct embedded *e, const struct state_limit *limit, uint64_t now_ms) {
     const uint64_t lasts = limit->window_ms ? limit->window_ms : STATE_QUOTA_CALL_MS;
     const uint64_t until = now_ms + (lasts < STATE_QUOTA_MS_MAX ? lasts : STATE_QUOTA_MS_MAX);
@@ -184,11 +187,20 @@ static enum add_result embedded_add(struct embedded *e, const struct state_limit
     return ADD_OK;
 }
 
-/* One attempt under the lock: everything counted, or nothing and the reason in *answer or *wants. */
+static bool table_is_gone(struct embedded *e) {
+    const uint64_t now_ms = clock_mono_ms();
+    if (e->marks && now_ms >= e->look_ms) {
+        e->look_ms = now_ms + STATE_GENERATION_LOOK_MS;
+        e->gone = state_live_check(&e->live, NULL) < 0;
+    }
+    return e->gone;
+}
+
+/* One attempt under the lock: everything is counted, or nothing, with the reason in *answer or *wants. */
 static void embedded_try(struct embedded *e, const struct state_limit *limits, size_t count, uint64_t now_ms,
                          struct state_ticket *ticket, bool unmarked, struct wants *wants) {
     struct state_answer *answer = &ticket->answer;
-    *answer = (struct state_answer){.result = STATE_GRANTED};
+    *answer = (struct state_answer){.result = table_is_gone(e) ? STATE_FAULT : STATE_GRANTED};
     state_live_lock(&e->live);
     for (size_t i = 0; i < count && answer->result == STATE_GRANTED; i++) {
         struct live_counter *c;
@@ -215,23 +227,28 @@ static void embedded_try(struct embedded *e, const struct state_limit *limits, s
     state_live_unlock(&e->live);
 }
 
+/* What is counted, or marked, in files that nobody else sees does not limit anything. */
+static int embedded_check(const struct embedded *e, struct err *err) {
+    return state_live_check(&e->live, err) < 0 ? -1 : state_marks_check(e->marks, err);
+}
+
 static int embedded_write_marks(struct embedded *e, const struct wants *wants) {
     struct err err = {0};
     pthread_mutex_lock(&e->commit_mutex);
-    int rc;
-    if (state_live_orphaned(&e->live)) {
-        rc = err_set(&err, "the table of counters was removed from the state directory");
-    } else {
+    int rc = embedded_check(e, &err);
+    if (rc == 0) {
         state_marks_begin(e->marks);
         for (size_t i = 0; i < wants->count; i++)
             state_marks_put(e->marks, &wants->items[i].counter, &wants->items[i].counter.mark, NULL);
         rc = state_marks_commit(e->marks, &err);
     }
+    pthread_mutex_unlock(&e->commit_mutex);
+    pthread_mutex_lock(&e->health_mutex);
     if (rc == 0)
         e->health.commits++;
     else
         snprintf(e->health.fault, sizeof(e->health.fault), "%.255s", err.text);
-    pthread_mutex_unlock(&e->commit_mutex);
+    pthread_mutex_unlock(&e->health_mutex);
     if (rc < 0)
         return -1;
     state_live_lock(&e->live);
@@ -247,11 +264,11 @@ static int embedded_write_marks(struct embedded *e, const struct wants *wants) {
 }
 
 static void embedded_note_fault(struct embedded *e, const char *text) {
-    pthread_mutex_lock(&e->commit_mutex);
+    pthread_mutex_lock(&e->health_mutex);
     e->health.faults++;
     if (text)
         snprintf(e->health.fault, sizeof(e->health.fault), "%s", text);
-    pthread_mutex_unlock(&e->commit_mutex);
+    pthread_mutex_unlock(&e->health_mutex);
 }
 
 static void wants_init(struct wants *w) {
@@ -260,13 +277,12 @@ static void wants_init(struct wants *w) {
     w->cap = ARRAY_LEN(w->few);
 }
 
-/* The end of a reservation: what could not be marked, or has no room, is a fault or passes by the fail mode.
- */
+/* Ends a reservation that could not be marked or has no room: a fault, or granted by the fail mode. */
 static void embedded_conclude(struct embedded *e, bool opens, struct state_ticket *ticket, bool unmarked) {
     if (unmarked)
         embedded_note_fault(e, NULL);
     else if (ticket->answer.result == STATE_FAULT)
-        embedded_note_fault(e, "no room for another counter");
+        embedded_note_fault(e, "the table of counters is full");
     if (ticket->answer.result == STATE_FAULT && opens) {
         ticket->answer.result = STATE_GRANTED;
         unmarked = true;
@@ -276,7 +292,7 @@ static void embedded_conclude(struct embedded *e, bool opens, struct state_ticke
         ticket_free(ticket);
 }
 
-/* After the marks of one attempt were written, or not. True: there are new ones to write. */
+/* Called after the marks of one attempt were written or failed. True: there are new ones to write. */
 static bool embedded_again(struct embedded *e, const struct state_limit *limits, size_t count,
                            uint64_t now_ms, struct state_ticket *ticket, int rc, int tries,
                            struct wants *wants) {
@@ -340,13 +356,13 @@ static void mark_write(struct mark_work *w) {
     io_work_add(w->store->loop, &w->work);
 }
 
-/* Its turn has come. False: there are (new) marks to write. */
+/* Its turn. False: there are (new) marks to write. */
 static bool mark_counted(struct mark_work *w) {
     return !w->ticket ||
            !embedded_again(w->store, w->limits, w->count, w->now_ms, w->ticket, w->rc, w->tries, &w->wants);
 }
 
-static void mark_tell(struct mark_work *w) {
+static void mark_notify(struct mark_work *w) {
     struct state_ticket *ticket = w->ticket;
     state_done_fn *done = w->done;
     void *ctx = w->ctx;
@@ -362,13 +378,12 @@ static void run_marks(struct io_work *work) {
     w->rc = embedded_write_marks(w->store, &w->wants);
 }
 
-/* All that are free to go on are counted before the first one is told: what that one does next comes after
- * them. */
+/* Counts all that can continue before the first one is notified: what that one does next comes after them. */
 static void on_marks(struct io_work *work) {
     struct mark_work *written = container_of(work, struct mark_work, work);
     struct embedded *e = written->store;
     struct list over, *n;
-    uint64_t earlier = 0; /* bits of those that wait on */
+    uint64_t earlier = 0; /* bits of those that still wait */
     written->writing = false;
     list_init(&over);
     LIST_FOR_SAFE (at, next, &e->pending) {
@@ -383,10 +398,10 @@ static void on_marks(struct io_work *work) {
         earlier |= w->bits;
     }
     while ((n = list_pop(&over)))
-        mark_tell(container_of(n, struct mark_work, node));
+        mark_notify(container_of(n, struct mark_work, node));
 }
 
-/* On another thread, so that calls without a part in it do not wait for the disk. */
+/* On another thread, so that unrelated calls do not wait for the disk. */
 static struct mark_work *embedded_mark_later(struct embedded *e, const struct state_limit *limits,
                                              size_t count, uint64_t now_ms, struct state_ticket *ticket,
                                              const struct wants *take_wants) {
@@ -417,7 +432,7 @@ static enum state_step embedded_reserve(struct state_store *store, const struct 
                                         state_done_fn *done, void *ctx) {
     struct embedded *e = (struct embedded *)store;
     CHECK_MAGIC(e, EMBEDDED_MAGIC);
-    CHECK(!e->look_only);
+    CHECK(!e->read_only);
     ticket->holds = count > STATE_LIMITS_FEW ? mem_alloc(count * sizeof(*ticket->holds)) : ticket->few;
     struct wants wants;
     wants_init(&wants);
@@ -445,7 +460,7 @@ static enum state_step embedded_reserve(struct state_store *store, const struct 
 static void embedded_settle(struct state_ticket *ticket, uint64_t give_back) {
     struct embedded *e = (struct embedded *)ticket->store;
     CHECK_MAGIC(e, EMBEDDED_MAGIC);
-    if (ticket->wait) { /* nothing is held yet */
+    if (ticket->wait) { /* nothing is reserved yet */
         ((struct mark_work *)ticket->wait)->ticket = NULL;
         ticket->wait = NULL;
     }
@@ -521,15 +536,19 @@ static int embedded_list(struct state_store *store, uint64_t now_ms,
 static void embedded_health(struct state_store *store, struct state_health *ret_health) {
     struct embedded *e = (struct embedded *)store;
     CHECK_MAGIC(e, EMBEDDED_MAGIC);
-    pthread_mutex_lock(&e->commit_mutex);
+    pthread_mutex_lock(&e->health_mutex);
     *ret_health = e->health;
-    pthread_mutex_unlock(&e->commit_mutex);
+    pthread_mutex_unlock(&e->health_mutex);
+    struct err err = {0};
+    ret_health->down = e->marks && e->live.head && embedded_check(e, &err) < 0;
+    if (ret_health->down)
+        snprintf(ret_health->fault, sizeof(ret_health->fault), "%.255s", err.text);
     ret_health->backend = e->path ? "sqlite" : "memory";
     ret_health->path = e->path ? e->path : "";
     ret_health->created = e->created;
     if (e->live.head) {
         ret_health->counters = state_live_count(&e->live);
-        ret_health->processes = state_live_processes(&e->live) + !e->look_only;
+        ret_health->processes = state_live_processes(&e->live) + !e->read_only;
     }
 }
 
@@ -559,9 +578,9 @@ static int embedded_start(struct embedded *e, const char *path, struct err *err)
     struct stat st;
     e->path = mem_dup(path, strlen(path));
     e->created = stat(path, &st) < 0 || st.st_size == 0;
-    if (state_marks_open(path, e->look_only, &e->marks, err) < 0)
+    if (state_marks_open(path, e->read_only, &e->marks, err) < 0)
         return -1;
-    if (e->look_only) {
+    if (e->read_only) {
         state_live_attach(&e->live, live_path, state_marks_store_id(e->marks));
         return 0;
     }
@@ -580,11 +599,12 @@ int state_embedded_open(const struct state_config *config, const char *path, str
     struct embedded *e = mem_zalloc(sizeof(*e));
     e->store.ops = &embedded_ops;
     e->magic = EMBEDDED_MAGIC;
-    e->look_only = config->look_only;
-    e->loop = config->look_only ? NULL : config->loop;
+    e->read_only = config->read_only;
+    e->loop = config->read_only ? NULL : config->loop;
     e->live.fd = -1;
     list_init(&e->pending);
     pthread_mutex_init(&e->commit_mutex, NULL);
+    pthread_mutex_init(&e->health_mutex, NULL);
     state_quota_init(&e->quota);
     if (config->prefix && *config->prefix)
         e->prefix = mem_dup(config->prefix, strlen(config->prefix));
@@ -611,7 +631,7 @@ static void embedded_write_exact(struct embedded *e) {
     }
     state_live_unlock(&e->live);
     if (state_marks_commit(e->marks, NULL) < 0)
-        return; /* the marks that are there promise more than was used */
+        return; /* the marks allow more than was used */
     state_live_lock(&e->live);
     for (at = 0;;) {
         struct live_counter *c = state_live_next(&e->live, &at);
@@ -627,13 +647,14 @@ static void embedded_close(struct state_store *store) {
     CHECK_MAGIC(e, EMBEDDED_MAGIC);
     if (e->loop)
         io_work_finish(e->loop);
-    if (e->live.head && e->marks && !e->look_only && state_live_closing(&e->live) &&
-        !state_live_orphaned(&e->live))
+    if (e->live.head && e->marks && !e->read_only && state_live_closing(&e->live) &&
+        embedded_check(e, NULL) == 0)
         embedded_write_exact(e);
     if (e->live.head || e->live.fd >= 0)
         state_live_close(&e->live);
     state_marks_close(e->marks);
     pthread_mutex_destroy(&e->commit_mutex);
+    pthread_mutex_destroy(&e->health_mutex);
     state_quota_free(&e->quota);
     free(e->path);
     free(e->prefix);

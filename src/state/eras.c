@@ -13,7 +13,7 @@
 #define LINE_MAX_BYTES (2 * STATE_ERA_KEY + 22)
 #define FILE_MAX_BYTES (64 + STATE_ERAS_MAX * LINE_MAX_BYTES)
 
-/* The lines behind the first one; nothing for a file that is not there or not ours. */
+/* The lines after the first one; none for a missing or foreign file. */
 static struct slice eras_read(const char *path, struct buf *out, bool *ret_newer) {
     struct slice head, rest;
     buf_init(out, FILE_MAX_BYTES);
@@ -27,13 +27,13 @@ static struct slice eras_read(const char *path, struct buf *out, bool *ret_newer
     return (struct slice){0};
 }
 
-/* The next line that still holds. */
+/* The next valid line. */
 static bool eras_next(struct slice *rest, uint64_t now_ms, unsigned char ret_key[STATE_ERA_KEY],
                       uint64_t *ret_until_ms) {
     for (struct slice line, key; slice_cut(rest, '\n', &line);) {
         bool sound = slice_cut(&line, ' ', &key) && hex_get(key, ret_key, STATE_ERA_KEY) &&
                      slice_to_u64(line, ret_until_ms);
-        /* One that would hold for longer than any may was written under another clock. */
+        /* A line that would be valid for too long was written under another clock. */
         if (sound && *ret_until_ms > now_ms && *ret_until_ms - now_ms <= STATE_ERA_MS)
             return true;
     }

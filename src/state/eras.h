@@ -16,5 +16,5 @@
 /* Is the command known to be legacy? ret_until_ms: until when, wall clock. */
 bool state_eras_legacy(const char *home, const unsigned char key[STATE_ERA_KEY], uint64_t now_ms,
                        uint64_t *ret_until_ms);
-/* It is legacy from now on, or what was known of it is forgotten. */
+/* Stores that the command is legacy, or removes its entry. */
 void state_eras_note(const char *home, const unsigned char key[STATE_ERA_KEY], bool legacy, uint64_t now_ms);

@@ -27,10 +27,10 @@ struct row { /* a grant, with what stays inside this file */
     unsigned char hash[STATE_HASH_BYTES];
     unsigned char old_hash[STATE_HASH_BYTES];
     bool has_old;
-    bool used; /* used_ms is to be written */
+    bool used; /* used_ms must be written */
 };
 
-struct grants_copy { /* what the database had at one time */
+struct grants_copy { /* a copy of the database at one time */
     struct arena arena;
     struct row *rows;
     size_t count;
@@ -44,15 +44,16 @@ struct grants_use {
 };
 
 struct state_grants {
-    struct db *db; /* NULL: looked for, and nothing there */
-    bool look_only;
-    _Atomic uint64_t *live; /* shared by every process of the home; NULL when read-only, or in PostgreSQL */
-    uint64_t seen;          /* the number up to which changes are taken in */
+    struct db *db; /* NULL: not found at the last check */
+    bool read_only;
+    struct state_generation
+        *live;     /* shared by every process of the home; NULL when read-only, or in PostgreSQL */
+    uint64_t seen; /* the generation up to which changes were read */
     int64_t data_version;
     struct grants_copy *copy;
-    struct tracker *tracker; /* NULL: the database is read where it is asked for */
-    struct io_loop *loop;    /* NULL: uses are written where they are reported; else on its thread */
-    struct io_work writing;  /* there, over a connection of its own */
+    struct tracker *tracker; /* NULL: the database is read on demand */
+    struct io_loop *loop;    /* NULL: uses are written synchronously; otherwise on its thread */
+    struct io_work writing;  /* used by that thread, with its own connection */
     bool is_writing;
     char *home;
     struct db *use_db;
@@ -108,21 +109,21 @@ static void copy_free(struct grants_copy *copy) {
 }
 
 static int grants_setup(struct state_grants *g, const char *home, struct err *err) {
-    if (!g->look_only && io_make_dir(home, err) < 0)
+    if (!g->read_only && io_make_dir(home, err) < 0)
         return -1;
-    if (db_open(home, GRANTS_FILE, g->look_only, grants_schema, &g->db, err) < 0)
+    if (db_open(home, GRANTS_FILE, g->read_only, grants_schema, &g->db, err) < 0)
         return -1;
     if (!g->db)
         return 0;
-    if (!g->look_only && !db_is_remote(g->db) && state_generation_open(home, GRANTS_LIVE, &g->live, err) < 0)
+    if (!g->read_only && !db_is_remote(g->db) && state_generation_open(home, GRANTS_LIVE, &g->live, err) < 0)
         return -1;
     g->seen = UINT64_MAX; /* nothing yet */
     return state_grants_refresh(g, err);
 }
 
-int state_grants_open(const char *home, bool look_only, struct state_grants **ret_grants, struct err *err) {
+int state_grants_open(const char *home, bool read_only, struct state_grants **ret_grants, struct err *err) {
     struct state_grants *g = mem_zalloc(sizeof(*g));
-    g->look_only = look_only;
+    g->read_only = read_only;
     g->copy = copy_new();
     arena_init(&g->arena);
     pthread_mutex_init(&g->mutex, NULL);
@@ -246,7 +247,7 @@ static struct grants_copy *copy_load(struct db *db, struct err *err) {
 }
 
 static void copy_take(struct state_grants *g, struct grants_copy *take_copy) {
-    state_grants_write_used(g); /* what the old copy still knows */
+    state_grants_write_used(g); /* carries over what the old copy knows */
     copy_free(g->copy);
     g->copy = take_copy;
 }
@@ -254,7 +255,7 @@ static void copy_take(struct state_grants *g, struct grants_copy *take_copy) {
 int state_grants_refresh(struct state_grants *g, struct err *err) {
     if (!g->db)
         return 0;
-    /* Before the rows: a change in between is taken in by the next refresh. */
+    /* Read before the rows: a change in between is read by the next refresh. */
     uint64_t seen = state_grants_generation(g);
     if (g->tracker) {
         struct grants_copy *next = tracker_take(g->tracker);
@@ -263,6 +264,8 @@ int state_grants_refresh(struct state_grants *g, struct err *err) {
         g->seen = seen;
         return 0;
     }
+    if (seen != g->seen && db_renew(g->db, false, NULL, err) < 0)
+        return -1;
     int64_t version = db_version(g->db, err);
     if (version < 0)
         return -1;
@@ -366,12 +369,12 @@ static void on_written(struct io_work *work) {
     container_of(work, struct state_grants, writing)->is_writing = false;
 }
 
-/* Nothing depends on this: what fails is lost, and the next use is written again. */
+/* Nothing depends on this: a failed write is lost, and the next use is written again. */
 void state_grants_write_used(struct state_grants *g) {
     bool any = false;
     for (size_t i = 0; i < g->copy->count; i++) {
         struct row *r = &g->copy->rows[i];
-        if (!r->used || g->look_only)
+        if (!r->used || g->read_only)
             continue;
         if (g->tracker || g->loop)
             hand_use(g, r->grant.name, r->grant.used_ms);
@@ -405,8 +408,8 @@ int state_grants_follow(struct state_grants *g, const char *home, struct io_loop
     return tracker_start(home, GRANTS_FILE, &ops, g, &g->tracker, err);
 }
 
-bool state_grants_reachable(const struct state_grants *g) {
-    return !g->tracker || tracker_is_fresh(g->tracker);
+bool state_grants_reachable(const struct state_grants *g, struct err *err) {
+    return !g->tracker || tracker_is_fresh(g->tracker, err);
 }
 
 /* ---- changing ---- */
@@ -430,7 +433,7 @@ static int join(const char *what, const char *const *items, size_t count, struct
     for (size_t i = 0; i < count; i++) {
         size_t len = strlen(items[i]);
         if (len == 0 || len > STATE_GRANT_NAME_MAX * 4 || strchr(items[i], '\n'))
-            return err_set(err, "`%s` is no pattern for %s", items[i], what);
+            return err_set(err, "`%s` is not a valid pattern for %s", items[i], what);
         text = arena_printf(a, "%.*s%s%s", SLICE_FMT(text), i ? "\n" : "", items[i]);
     }
     *ret_text = text;
@@ -443,8 +446,8 @@ static void mint(char token[STATE_TOKEN_TEXT], unsigned char hash[STATE_HASH_BYT
     state_token_hash(slice_of(token, STATE_TOKEN_TEXT - 1), hash);
 }
 
-/* Runs one change and notifies every gate: before, so that a crash here cannot leave them without notice, and
- * after, because only then the change is visible. */
+/* Runs one change and notifies every gate: before it, so that a crash here cannot leave them without
+ * notice, and after it, because only then the change is visible. */
 static int change(struct state_grants *g, struct db_stmt *s, struct err *err) {
     state_generation_raise(g->live);
     int64_t changed = db_run(s, err);
@@ -455,7 +458,7 @@ static int change(struct state_grants *g, struct db_stmt *s, struct err *err) {
 }
 
 static struct db_stmt *prepare(struct state_grants *g, const char *sql, struct err *err) {
-    if (!g->look_only && g->db)
+    if (!g->read_only && g->db)
         return db_prepare(g->db, sql);
     err_set(err, "the grants were opened read-only");
     return NULL;
@@ -464,19 +467,19 @@ static struct db_stmt *prepare(struct state_grants *g, const char *sql, struct e
 static int create_check(struct state_grants *g, const struct state_grant *grant, struct err *err) {
     if (!name_ok(grant->name))
         return err_set(err,
-                       "`%s` is no name for a grant: letters, digits and . _ - @, %d at most, a letter or "
+                       "`%s` is not a valid grant name: letters, digits and . _ - @, %d at most, a letter or "
                        "digit first",
                        grant->name, STATE_GRANT_NAME_MAX);
     if (strlen(grant->label) > STATE_GRANT_LABEL_MAX)
         return err_set(err, "the label is longer than %d bytes", STATE_GRANT_LABEL_MAX);
     if (grant->limits[0] && !name_ok(grant->limits))
-        return err_set(err, "`%s` is no name for limits", grant->limits);
+        return err_set(err, "`%s` is not a valid name for limits", grant->limits);
     if (state_grants_refresh(g, err) < 0)
         return -1;
     const struct state_grant *there = state_grants_by_name(g, slice_str(grant->name));
     if (there) /* the audit log could not distinguish them */
         return err_set(err, "there is a grant `%s` already%s", grant->name,
-                       there->revoked_ms ? ", revoked; names are not used twice" : "");
+                       there->revoked_ms ? ", revoked; names are not reused" : "");
     if (g->copy->count >= STATE_GRANTS_MAX)
         return err_set(err, "there are %d grants already", STATE_GRANTS_MAX);
     return 0;

@@ -25,7 +25,7 @@
 #define COPY_BYTES (256u << 10)
 #define PATH_ROOM 4096
 
-/* Where a copy goes and what it is made of. */
+/* Target and content of a copy. */
 struct copying {
     const char *from, *to;
     struct emit *list; /* of the manifest; NULL: restoring */
@@ -58,7 +58,7 @@ static int write_all(int fd, const char *from, size_t len) {
     return 0;
 }
 
-/* A ring is mostly empty: holes stay holes. */
+/* Rings are mostly empty: holes are kept. */
 static int copy_bytes(struct copying *c, int in, int out) {
     off_t size = 0;
     for (ssize_t got;; size += got) {
@@ -75,7 +75,7 @@ static int copy_bytes(struct copying *c, int in, int out) {
     return ftruncate(out, size) < 0 || fsync(out) < 0 ? -1 : 0;
 }
 
-/* 1: it is not there any more. */
+/* Returns 1 if it no longer exists. */
 static int copy_plain(struct copying *c, const char *from, const char *to, struct err *err) {
     cleanup_fd int in = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     struct stat st;
@@ -175,7 +175,12 @@ static int note_file(struct copying *c, const char *name, const char *path, stru
     return 0;
 }
 
-static bool is_database(const char *name) { return slice_ends(slice_str(name), SLICE(".sqlite")); }
+/* Files of agents and their code: copied as they are, whatever their names. */
+static bool is_of_agents(const char *name) { return slice_starts(slice_str(name), SLICE("code/")); }
+
+static bool is_database(const char *name) {
+    return slice_ends(slice_str(name), SLICE(".sqlite")) && !is_of_agents(name);
+}
 
 static int copy_one(struct copying *c, const char *name, struct err *err) {
     char from[PATH_ROOM], to[PATH_ROOM];
@@ -188,12 +193,14 @@ static int copy_one(struct copying *c, const char *name, struct err *err) {
     return rc > 0 ? 0 : rc < 0 ? -1 : note_file(c, name, to, err);
 }
 
-/* ---- what a home is made of ---- */
+/* ---- contents of a home ---- */
 
 enum turn { TURN_HEAD, TURN_RINGS, TURN_REST, TURNS };
 
 static bool stays_behind(const char *name) {
     static const char *const ends[] = {"-wal", "-shm", "-journal", ".live", ".lock", ".tmp"};
+    if (is_of_agents(name))
+        return false;
     for (size_t i = 0; i < ARRAY_LEN(ends); i++)
         if (slice_ends(slice_str(name), slice_str(ends[i])))
             return true;
@@ -242,7 +249,7 @@ static int list_dir(const char *top, const char *below, struct names *files, str
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
         if (strcmp(below, "code") == 0 && strcmp(entry->d_name, "packages") == 0)
-            continue; /* large, and fetched again in a minute */
+            continue; /* large, and can be downloaded again */
         if (snprintf(name, sizeof(name), "%s%s%s", below, *below ? "/" : "", entry->d_name) >= PATH_ROOM)
             rc = err_set(err, "`%s`: the path is too long", entry->d_name);
         else if (!tape_utf8_valid(slice_str(name)))
@@ -273,7 +280,7 @@ static int make_dirs(const char *to, const struct names *dirs, struct err *err) 
     return 0;
 }
 
-/* ---- making one ---- */
+/* ---- backup ---- */
 
 static int make_empty(const char *to, struct err *err) {
     if (io_make_dir(to, err) < 0)
@@ -288,8 +295,8 @@ static int make_empty(const char *to, struct err *err) {
     return entries <= 2 ? 0 : err_set(err, "`%s` is not empty: name a directory that does not exist", to);
 }
 
-/* Rings come before what they flow into. What is made while we copy (a segment, a workspace) is listed again
- * until nothing is new. */
+/* Rings come before the segments that they are written to. Files created during the copy (a segment, a
+ * workspace) are listed again until there are no new ones. */
 static int copy_all(struct copying *c, struct names *files, struct names *dirs, struct err *err) {
     int rc = list_all(c->from, files, dirs, err);
     if (rc == 0)
@@ -308,7 +315,7 @@ static bool listed(const struct names *n, const char *name) {
     return false;
 }
 
-/* Segments that were begun while we copied: the chain may go on there. */
+/* Segments started during the copy: the chain may continue there. */
 static int copy_new_segments(struct copying *c, struct names *files, struct err *err) {
     struct names now = {0}, dirs = {0};
     arena_init(&now.arena);
@@ -369,9 +376,9 @@ int state_home_copy_make(const char *home, const char *to, struct state_home_cop
     return rc < 0 ? -1 : write_manifest(to, &text, err);
 }
 
-/* ---- and back ---- */
+/* ---- restore ---- */
 
-/* A name of the manifest stays below the directory. */
+/* A name in the manifest must stay below the directory. */
 static bool is_inside(struct slice name) {
     return name.len > 0 && name.ptr[0] != '/' && !memchr(name.ptr, '\0', name.len) &&
            !slice_starts(name, SLICE("../")) && !slice_ends(name, SLICE("/..")) &&
@@ -401,7 +408,7 @@ static int manifest_read(const char *from, struct manifest *m, struct state_home
     arena_init(&m->arena);
     snprintf(path, sizeof(path), "%s/" MANIFEST, from);
     if (io_file_read(path, &m->text, &missing, err) < 0)
-        return missing ? err_set(err, "`%s` is no complete backup: it has no " MANIFEST, from) : -1;
+        return missing ? err_set(err, "`%s` is not a complete backup: it has no " MANIFEST, from) : -1;
     const struct tape *t = &m->tape;
     if (tape_parse(&m->tape, buf_slice(&m->text), NULL) != TAPE_OK || !tape_is(t, 0, TAPE_OBJECT) ||
         !tape_int(t, tape_get_str(t, 0, "format"), &format) ||
@@ -421,7 +428,7 @@ static int manifest_read(const char *from, struct manifest *m, struct state_home
     return 0;
 }
 
-/* The file `name` below `dir` is the one of entry `i`. */
+/* Is the file `name` below `dir` the one of entry `i`? */
 static int check_file(struct copying *c, const struct manifest *m, uint32_t i, const char *dir,
                       const char *name, struct err *err) {
     char path[PATH_ROOM], hex[SHA_HEX + 1];
@@ -495,7 +502,15 @@ static int put_in_place(const char *fresh, const char *home, const char *aside, 
     struct stat st;
     if (stat(home, &st) == 0 && rmdir(home) < 0) {
         if (!aside)
-            return err_set(err, "`%s` is there already: --replace sets it aside", home);
+            return err_set(err, "`%s` exists already: --replace sets it aside", home);
+        /* In one step: a gate that starts in between must not find a place for a new home. */
+        if (renameat2(AT_FDCWD, fresh, AT_FDCWD, home, RENAME_EXCHANGE) == 0) {
+            if (rename(fresh, aside) == 0)
+                return 0;
+            fail_on(err, "set aside", home);
+            renameat2(AT_FDCWD, fresh, AT_FDCWD, home, RENAME_EXCHANGE); /* as it was */
+            return -1;
+        }
         if (rename(home, aside) < 0)
             return fail_on(err, "set aside", home);
     }
@@ -511,7 +526,7 @@ int state_home_copy_restore(const char *from, const char *home, const char *asid
         state_home_format_check(from, err) < 0)
         return -1;
     if (!aside && stat(home, &st) == 0 && rmdir(home) < 0)
-        return err_set(err, "`%s` is there already: --replace sets it aside", home);
+        return err_set(err, "`%s` exists already: --replace sets it aside", home);
     if (snprintf(fresh, sizeof(fresh), "%s.restoring-%d", home, (int)getpid()) >= (int)sizeof(fresh))
         return err_set(err, "`%s`: the path is too long", home);
     if (make_empty(fresh, err) < 0 || copy_back(&m, from, fresh, err) < 0 || check_all(&m, fresh, b, err) < 0)

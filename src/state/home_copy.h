@@ -23,11 +23,11 @@ struct state_home_copy {
     void *ctx;
 };
 
-/* Copies `home` to the directory `to`, which is made; one that is there must be empty. */
+/* Copies `home` to the directory `to`, which is created; an existing one must be empty. */
 int state_home_copy_make(const char *home, const char *to, struct state_home_copy *b, struct err *err);
-/* Every file of the copy is there and has the bytes that it was made with. */
+/* Checks that every file of the copy exists with its original bytes. */
 int state_home_copy_check(const char *from, struct state_home_copy *b, struct err *err);
-/* Checks, copies to a directory beside `home` and puts that in its place. A home that is there is an error
+/* Verifies, copies to a directory beside `home` and renames that to `home`. An existing home is an error
  * unless `aside` is given: the path that it is renamed to. */
 int state_home_copy_restore(const char *from, const char *home, const char *aside, struct state_home_copy *b,
                             struct err *err);

@@ -7,7 +7,7 @@
 
 #define STATE_HOME_FORMAT 1
 
-/* -1 with what to do when a newer version of the program has used the home. */
+/* Returns -1 with advice if a newer version of the program has used the home. */
 int state_home_format_check(const char *home, struct err *err);
 /* The same; then creates the home and writes its format. */
 int state_home_format_open(const char *home, struct err *err);

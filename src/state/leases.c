@@ -40,8 +40,8 @@ bool state_leases_ask(struct leases *l, struct slice key, uint64_t window_ms, ui
     return true;
 }
 
-void state_leases_told(struct leases *l, struct slice key, uint64_t start, int64_t left, uint64_t now_ms,
-                       uint64_t until_ms) {
+void state_leases_report(struct leases *l, struct slice key, uint64_t start, int64_t left, uint64_t now_ms,
+                         uint64_t until_ms) {
     struct lease *one = map_get(&l->by_key, key);
     if (!one)
         return;
@@ -50,7 +50,7 @@ void state_leases_told(struct leases *l, struct slice key, uint64_t start, int64
         one->exact_until_ms = now_ms + STATE_LEASE_EXACT_MS;
         return;
     }
-    /* What was left of an older slice is counted too, and goes on if it is of the same window. */
+    /* The rest of an older slice is counted too, and carried over if it is of the same window. */
     one->left = (one->start == start ? one->left : 0) + left;
     one->until_ms = until_ms;
     one->start = start;

@@ -8,6 +8,7 @@
 
 #define LIBPQ_SONAME "libpq.so.5"
 #define CONNECT_SECONDS "5"
+#define READ_ONLY_TRANSACTION "25006"
 #define ROW(name)                                                                                            \
     { #name, offsetof(struct libpq, name) }
 
@@ -40,6 +41,7 @@ static const struct {
     ROW(PQpipelineSync),
     ROW(PQputCopyData),
     ROW(PQputCopyEnd),
+    ROW(PQresultErrorField),
     ROW(PQresultErrorMessage),
     ROW(PQresultStatus),
     ROW(PQsendQueryParams),
@@ -73,11 +75,18 @@ const struct libpq *state_libpq(struct err *err) {
 }
 
 /* Later keywords win: a connect time-out in the DSN overrides ours. */
-void state_libpq_words(const char *dsn, const char *keys[LIBPQ_WORDS], const char *values[LIBPQ_WORDS]) {
-    static const char *const names[] = {"connect_timeout", "fallback_application_name", "dbname", NULL};
-    const char *texts[] = {CONNECT_SECONDS, "sallyport", dsn, NULL};
+void state_libpq_words(const char *dsn, bool writes, const char *keys[LIBPQ_WORDS],
+                       const char *values[LIBPQ_WORDS]) {
+    static const char *const names[] = {"connect_timeout", "fallback_application_name",
+                                        "target_session_attrs", "dbname", NULL};
+    const char *texts[] = {CONNECT_SECONDS, "sallyport", writes ? "read-write" : "any", dsn, NULL};
     memcpy(keys, names, sizeof(names));
     memcpy(values, texts, sizeof(texts));
+}
+
+bool state_libpq_is_read_only(const struct libpq *pq, const PGresult *result) {
+    const char *code = pq->PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    return code && strcmp(code, READ_ONLY_TRANSACTION) == 0;
 }
 
 void state_libpq_quiet(void *ctx, const PGresult *result) { (void)ctx, (void)result; }

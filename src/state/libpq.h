@@ -4,6 +4,8 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
+
 #ifdef SALLYPORT_POSTGRES
 
 #include <libpq-fe.h>
@@ -35,6 +37,7 @@ struct libpq {
     LIBPQ(PQpipelineSync);
     LIBPQ(PQputCopyData);
     LIBPQ(PQputCopyEnd);
+    LIBPQ(PQresultErrorField);
     LIBPQ(PQresultErrorMessage);
     LIBPQ(PQresultStatus);
     LIBPQ(PQsendQueryParams);
@@ -48,9 +51,13 @@ struct libpq {
 /* NULL with err when the library is not installed. */
 const struct libpq *state_libpq(struct err *err);
 
-/* Connection parameters: the DSN, and defaults for what it leaves out. */
-#define LIBPQ_WORDS 4
-void state_libpq_words(const char *dsn, const char *keys[LIBPQ_WORDS], const char *values[LIBPQ_WORDS]);
+/* Connection parameters: the DSN, and defaults for what it leaves out. Who writes connects to no standby: of
+ * several hosts in the DSN the one that takes writes is used. */
+#define LIBPQ_WORDS 5
+void state_libpq_words(const char *dsn, bool writes, const char *keys[LIBPQ_WORDS],
+                       const char *values[LIBPQ_WORDS]);
+/* The server takes no writes (any more): after a failover another one does. */
+bool state_libpq_is_read_only(const struct libpq *pq, const PGresult *result);
 /* A notice receiver: the library would print them. */
 void state_libpq_quiet(void *ctx, const PGresult *result);
 

@@ -15,7 +15,7 @@
 #define LIVE_BUCKETS 65536 /* a power of two */
 #define LIVE_HEAD_BYTES 4096
 #define LIVE_GROW 512       /* counters whose disk blocks are allocated together */
-#define LIVE_SWEEP_MS 1000  /* a full table is searched for idle counters so often at most */
+#define LIVE_SWEEP_MS 1000  /* minimum interval of searches for idle counters in a full table */
 #define LIVE_OPENING_BYTE 0 /* byte-range locks: one for opening and closing, one for each process */
 #define LIVE_OWNER_BYTE 16
 
@@ -26,9 +26,9 @@ struct live_head {
     unsigned char store_id[LIVE_ID_BYTES];
     uint64_t seed[2];
     uint32_t count;
-    uint32_t high;  /* counters ever handed out */
+    uint32_t high;  /* counters ever allocated */
     uint32_t ready; /* counters whose disk blocks are allocated */
-    uint32_t free;  /* index + 1 of the first that can be used again */
+    uint32_t free;  /* index + 1 of the first reusable counter */
     uint64_t swept_ms;
     pthread_mutex_t mutex; /* robust, shared */
 };
@@ -46,14 +46,13 @@ static void live_repair(struct live *l);
 
 /* ---- files and locks ---- */
 
-/* Identifies this run of the kernel: memory that was shared through a file is complete as long as it lasts.
- */
+/* Identifies this boot of the kernel: memory shared through a file is complete as long as the boot lasts. */
 static void live_boot_id(unsigned char id[LIVE_ID_BYTES]) {
     char text[64] = {0};
     cleanup_fd int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
     if (got < 32) {
-        rand_bytes(id, LIVE_ID_BYTES); /* unknown: never the same, so the marks decide */
+        rand_bytes(id, LIVE_ID_BYTES); /* unknown: never equal, so the marks decide */
         return;
     }
     size_t at = 0;
@@ -96,8 +95,7 @@ static int live_map_file(struct live *l, struct err *err) {
                         MAP_SHARED | (l->fd < 0 ? MAP_ANONYMOUS : 0), l->fd, 0);
     if (memory == MAP_FAILED)
         return err_set(err, "map the table of counters: %s", strerror(errno));
-    madvise(memory, LIVE_BYTES,
-            MADV_RANDOM); /* counters lie anywhere; reading ahead would touch all of them */
+    madvise(memory, LIVE_BYTES, MADV_RANDOM); /* counters are scattered; read-ahead would touch all of them */
     live_map(l, memory);
     return 0;
 }
@@ -188,7 +186,8 @@ static void live_clear(void *at, size_t len) {
             words[i] = 0;
 }
 
-/* Disk blocks first: a write to a mapped page that has none would end the process when the disk is full. */
+/* Allocates disk blocks first: a write to a mapped page without a block would kill the process when the
+ * disk is full. */
 static int live_take_blocks(const struct live *l, size_t at, size_t len) {
     return l->fd < 0 ? 0 : posix_fallocate(l->fd, (off_t)at, (off_t)len);
 }
@@ -254,8 +253,8 @@ static int live_take_place(struct live *l, struct err *err) {
 void state_live_lock(struct live *l) {
     int rc = pthread_mutex_lock(&l->head->mutex);
     if (rc == EOWNERDEAD) {
-        /* Its owner died inside. Every step of a change leaves a counter right or too high; only the chains
-         * can be broken. */
+        /* The owner of the lock died. Every step of a change leaves a counter correct or too high; only
+         * the chains can be broken. */
         live_repair(l);
         rc = pthread_mutex_consistent(&l->head->mutex);
     }
@@ -271,7 +270,8 @@ static uint64_t live_fold(uint64_t a, uint64_t b) {
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Keyed, so that no client can choose keys that collide; equal keys are compared byte by byte anyway. */
+/* A keyed hash, so that no client can choose keys that collide. Equal keys are compared byte by byte
+ * anyway. */
 static uint64_t live_hash(const struct live *l, struct slice key, uint64_t kind, uint64_t window_ms) {
     uint64_t seed = l->head->seed[1] | 1;
     uint64_t h = live_fold(l->head->seed[0] ^ kind ^ (uint64_t)key.len << 8, seed) ^ window_ms;
@@ -445,7 +445,13 @@ size_t state_live_processes(const struct live *l) {
     return count;
 }
 
-bool state_live_orphaned(const struct live *l) {
+int state_live_check(const struct live *l, struct err *err) {
     struct stat st;
-    return l->fd >= 0 && (fstat(l->fd, &st) < 0 || st.st_nlink == 0);
+    if (l->fd < 0)
+        return 0;
+    if (fstat(l->fd, &st) < 0 || st.st_nlink == 0)
+        return err_set(err, "the table of counters was removed from the state directory: restart the gate");
+    if (st.st_size != (off_t)LIVE_BYTES || l->head->magic != LIVE_MAGIC)
+        return err_set(err, "the table of counters was overwritten: restart the gate");
+    return 0;
 }

@@ -36,9 +36,9 @@ struct live {
     uint32_t *buckets;
     struct live_counter *counters;
     int fd;         /* -1: anonymous memory */
-    uint32_t owner; /* which of STATE_PROCESSES_MAX this process is */
-    bool alone;     /* no other process had it open: marks may have to be read back */
-    bool fresh;     /* the table was made empty: it belongs to another boot or another database */
+    uint32_t owner; /* index of this process, below STATE_PROCESSES_MAX */
+    bool alone;     /* no other process had it open: marks may have to be read */
+    bool fresh;     /* the table was created empty: it belongs to another boot or another database */
 };
 
 /* path NULL: anonymous. `store_id` is the database's own; a table of another database is not taken over.
@@ -46,9 +46,9 @@ struct live {
 int state_live_open(struct live *l, const char *path, const unsigned char store_id[LIVE_ID_BYTES],
                     struct err *err);
 void state_live_opened(struct live *l);
-/* For readers: takes the opening lock and no place. -1 without err text when there is no valid table. */
+/* For readers: takes the opening lock, but no index. -1 without err text if there is no valid table. */
 int state_live_attach(struct live *l, const char *path, const unsigned char store_id[LIVE_ID_BYTES]);
-/* Takes the opening lock again; true when this is the last process. state_live_close gives it back. */
+/* Takes the opening lock again; true if this is the last process. state_live_close() releases it. */
 bool state_live_closing(struct live *l);
 void state_live_close(struct live *l);
 
@@ -61,16 +61,16 @@ struct live_counter *state_live_find(struct live *l, struct slice key, enum stat
 /* NULL when the table, or the disk behind it, is full. */
 struct live_counter *state_live_make(struct live *l, struct slice key, const struct state_limit *limit,
                                      uint64_t now_ms);
-/* The counter of a hold, or NULL when it has been given to another key since. */
+/* The counter of a hold; NULL if it was reused for another key. */
 struct live_counter *state_live_held(struct live *l, const struct state_hold *hold);
 uint32_t state_live_index(const struct live *l, const struct live_counter *c);
-/* Walk: start with *at = 0. */
+/* Iterates: start with *at = 0. */
 struct live_counter *state_live_next(struct live *l, uint32_t *at);
-/* Counters that count nothing any more become free, unless that was done a moment ago. */
+/* Frees counters that no longer count anything, unless that was done recently. */
 void state_live_sweep(struct live *l, uint64_t now_ms);
-/* Gives back what dead processes still hold of a concurrency counter; true when there was any. */
+/* Releases what dead processes hold of a concurrency counter; true if there was any. */
 bool state_live_reap(struct live *l, struct live_counter *c);
 size_t state_live_count(const struct live *l);
 size_t state_live_processes(const struct live *l);
-/* The file was deleted: other processes would count in another one. */
-bool state_live_orphaned(const struct live *l);
+/* -1 when the file was deleted, so that other processes count in another one, or overwritten. */
+int state_live_check(const struct live *l, struct err *err);

@@ -4,15 +4,18 @@
 #include "base/rand.h"
 #include "base/sha.h"
 #include "state/db.h"
+#include "state/generation.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define LOGINS_FILE "logins.sqlite"
+#define LOGINS_LIVE "logins.live"
 
 struct state_logins {
     char *home;
     struct db *db; /* NULL before the first use: a gate's start does not pay for it */
+    struct state_generation *live;
 };
 
 static const char logins_schema[] =
@@ -22,21 +25,26 @@ static const char logins_schema[] =
     " roles INTEGER NOT NULL, expires_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID;";
 
 int state_logins_open(const char *home, struct state_logins **ret_logins, struct err *err) {
-    (void)err;
+    struct state_generation *live;
+    if (state_generation_open(home, LOGINS_LIVE, &live, err) < 0)
+        return err_wrap(err, "sign-ins");
     struct state_logins *l = mem_zalloc(sizeof(*l));
     l->home = mem_dup(home, strlen(home));
+    l->live = live;
     *ret_logins = l;
     return 0;
 }
 
 static int connect(struct state_logins *l, struct err *err) {
-    return l->db ? 0 : db_open(l->home, LOGINS_FILE, false, logins_schema, &l->db, err);
+    return l->db ? db_renew(l->db, true, NULL, err)
+                 : db_open(l->home, LOGINS_FILE, false, logins_schema, &l->db, err);
 }
 
 void state_logins_close(struct state_logins *l) {
     if (!l)
         return;
     db_close(l->db);
+    state_generation_close(l->live);
     free(l->home);
     free(l);
 }
@@ -107,8 +115,12 @@ int state_logins_end(struct state_logins *l, struct slice cookie, struct err *er
     if (connect(l, err) < 0)
         return -1;
     struct db_stmt *s = begin(l, "DELETE FROM logins WHERE hash=?1 AND once=0", cookie);
-    return db_run(s, err) < 0 ? -1 : 0;
+    int64_t ended = db_run(s, err);
+    state_generation_raise(l->live);
+    return ended < 0 ? -1 : 0;
 }
+
+uint64_t state_logins_generation(const struct state_logins *l) { return state_generation_get(l->live); }
 
 int state_logins_link(struct state_logins *l, struct slice user, uint32_t roles, uint64_t now_ms,
                       char ret_code[STATE_LOGIN_TEXT], struct err *err) {

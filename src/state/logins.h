@@ -16,10 +16,11 @@
 #define STATE_LOGIN_TEXT (STATE_LOGIN_CHARS + 1)
 
 enum state_login_kind {
-    STATE_LOGIN_GRANT = 1, /* holds as long as the grant does, as it was */
-    STATE_LOGIN_TOKEN = 2, /* signed by an identity provider; judged anew each time */
+    STATE_LOGIN_GRANT = 1, /* valid as long as the grant is, at that version */
+    STATE_LOGIN_TOKEN = 2, /* signed by an identity provider; verified again each time */
     STATE_LOGIN_USER = 3,  /* a user of this machine who can write to the home */
-    STATE_LOGIN_ID = 4,    /* an ID token of an identity provider; judged anew each time but for its end */
+    STATE_LOGIN_ID =
+        4, /* an ID token of an identity provider; verified again each time, except for its expiry */
 };
 
 struct state_login {
@@ -37,18 +38,20 @@ struct state_logins;
 int state_logins_open(const char *home, struct state_logins **ret_logins, struct err *err);
 void state_logins_close(struct state_logins *l); /* NULL is fine */
 
-/* For STATE_LOGIN_MS at most, or until login->expires_ms where that is sooner. The cookie's text is shown
- * this once. */
+/* Valid for STATE_LOGIN_MS, or until login->expires_ms if that is earlier. The cookie's text is shown only
+ * once. */
 int state_logins_create(struct state_logins *l, const struct state_login *login, uint64_t now_ms,
                         char ret_cookie[STATE_LOGIN_TEXT], struct err *err);
-/* 1 and *ret_login, its texts in the arena; 0 when there is none that holds, or -1. */
+/* 1 and *ret_login, its texts in the arena; 0 if there is no valid one, or -1. */
 int state_logins_find(struct state_logins *l, struct slice cookie, uint64_t now_ms, struct arena *a,
                       struct state_login *ret_login, struct err *err);
 int state_logins_end(struct state_logins *l, struct slice cookie, struct err *err);
+/* Raised by each sign-out in a process of this home: an answer from before may be wrong. For any thread. */
+uint64_t state_logins_generation(const struct state_logins *l);
 
-/* A link for a user of this machine, good once and for STATE_LINK_MS. */
+/* A link for a user of this machine, valid once and for STATE_LINK_MS. */
 int state_logins_link(struct state_logins *l, struct slice user, uint32_t roles, uint64_t now_ms,
                       char ret_code[STATE_LOGIN_TEXT], struct err *err);
-/* 1: the link was good, and the user is signed in by the cookie; 0: it was not; -1. */
+/* 1: the link was valid, and the user is signed in by the cookie; 0: it was not; -1. */
 int state_logins_redeem(struct state_logins *l, struct slice code, uint64_t now_ms,
                         char ret_cookie[STATE_LOGIN_TEXT], struct err *err);

@@ -1,12 +1,16 @@
 #include "state/marks.h"
 
 #include "base/mem.h"
+#include "io/anchor.h"
 #include "state/sqlite.h"
+
+#include <stdio.h>
 
 #define MARKS_SCHEMA_VERSION 1
 
 struct marks {
     sqlite3 *db;
+    struct io_anchor file, wal;
     sqlite3_stmt *put;
     unsigned char store_id[LIVE_ID_BYTES];
     int rc; /* first failure of the open transaction */
@@ -24,7 +28,7 @@ static const char marks_schema[] =
     " PRIMARY KEY(key, kind, window_ms)) STRICT, WITHOUT ROWID;"
     "COMMIT;";
 
-/* A mark of the same window only ever rises; one of an older window comes too late and changes nothing. */
+/* A mark of the same window only rises. One of an older window is outdated and changes nothing. */
 static const char marks_put_sql[] =
     "INSERT INTO counters(key,kind,window_ms,start_ms,value,max,refill,used_ms,exact)"
     " VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)"
@@ -58,20 +62,29 @@ static int marks_read_meta(struct marks *m, struct err *err) {
     return 0;
 }
 
-static int marks_setup(struct marks *m, const char *path, bool look_only, struct err *err) {
-    if (state_sqlite_open(path, look_only, marks_schema, &m->db, err) < 0)
+static int marks_setup(struct marks *m, const char *path, bool read_only, struct err *err) {
+    if (state_sqlite_open(path, read_only, marks_schema, &m->db, err) < 0)
         return -1;
     if (marks_read_meta(m, err) < 0)
         return -1;
-    if (!look_only &&
+    if (!read_only &&
         sqlite3_prepare_v3(m->db, marks_put_sql, -1, SQLITE_PREPARE_PERSISTENT, &m->put, NULL) != SQLITE_OK)
         return marks_fail(m, err);
+    cleanup_free char *wal = NULL;
+    if (asprintf(&wal, "%s-wal", path) < 0)
+        return err_set(err, "out of memory");
+    io_anchor_set(&m->file, path, IO_ANCHOR_GROWS);
+    io_anchor_set(&m->wal, wal, 0);
     return 0;
 }
 
-int state_marks_open(const char *path, bool look_only, struct marks **ret_marks, struct err *err) {
+int state_marks_check(struct marks *m, struct err *err) {
+    return io_anchor_check(&m->file, err) < 0 ? -1 : io_anchor_check(&m->wal, err);
+}
+
+int state_marks_open(const char *path, bool read_only, struct marks **ret_marks, struct err *err) {
     struct marks *m = mem_zalloc(sizeof(*m));
-    if (marks_setup(m, path, look_only, err) < 0) {
+    if (marks_setup(m, path, read_only, err) < 0) {
         state_marks_close(m);
         return err_wrap(err, "open `%s`", path);
     }
@@ -83,7 +96,9 @@ void state_marks_close(struct marks *m) {
     if (!m)
         return;
     sqlite3_finalize(m->put);
-    sqlite3_close(m->db);
+    state_sqlite_close(m->db, &m->file);
+    io_anchor_free(&m->file);
+    io_anchor_free(&m->wal);
     free(m);
 }
 
@@ -123,7 +138,7 @@ int state_marks_commit(struct marks *m, struct err *err) {
     return -1;
 }
 
-/* False for a row that is not what this program writes. */
+/* False for a row that this program did not write. */
 static bool marks_row(sqlite3_stmt *s, struct live_counter *c) {
     int len = sqlite3_column_bytes(s, 0);
     int64_t kind = sqlite3_column_int64(s, 1);

@@ -1,13 +1,15 @@
-/* The durable half of the embedded store: SQLite. Each counter has one row with its mark, or with its exact
- * value after a clean end. Private to the state room. */
+/* The durable half of the embedded store: SQLite. Each counter has one row with its mark, or with its
+ * exact value after a clean shutdown. Private to the state room. */
 #pragma once
 
 #include "state/live.h"
 
 struct marks;
 
-int state_marks_open(const char *path, bool look_only, struct marks **ret_marks, struct err *err);
+int state_marks_open(const char *path, bool read_only, struct marks **ret_marks, struct err *err);
 void state_marks_close(struct marks *m);
+/* Is the database still the file at its path? */
+int state_marks_check(struct marks *m, struct err *err);
 const unsigned char *state_marks_store_id(const struct marks *m);
 
 /* One transaction: begin, any number of puts, commit. A failure anywhere makes commit fail. */
@@ -20,5 +22,5 @@ int state_marks_commit(struct marks *m, struct err *err);
 /* Calls `each` for every counter that is kept; `c` has everything but its place in the table. */
 int state_marks_load(struct marks *m, void (*each)(void *ctx, const struct live_counter *c), void *ctx,
                      struct err *err);
-/* Forgets counters that nothing can be left of. */
+/* Deletes counters that can no longer matter. */
 int state_marks_prune(struct marks *m, uint64_t now_ms, struct err *err);

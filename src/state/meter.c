@@ -18,7 +18,7 @@ bool state_limit_valid(const struct state_limit *limit) {
     return limit->window_ms > 0 && limit->window_ms < (uint64_t)1 << 40;
 }
 
-/* One slot more than the window needs: a slot counts until its youngest possible call has left the window. */
+/* One slot more than the window needs: a slot counts until its latest possible call has left the window. */
 static uint64_t slot_ms(uint64_t window_ms) { return (window_ms + STATE_SLOTS - 2) / (STATE_SLOTS - 1); }
 
 static int64_t add_capped(int64_t a, int64_t b) {
@@ -71,7 +71,7 @@ static bool recent_over(const struct state_recent *r, uint64_t window_ms, uint64
 int64_t state_meter_read(const struct state_meter *m, const struct state_limit *limit, uint64_t now_ms) {
     switch (limit->kind) {
     case STATE_FIXED:
-        /* A clock that stepped back must not hand out the budget again: a later window still counts. */
+        /* A clock that was set back must not release the budget again: a later window still counts. */
         return m->start_ms >= clock_window_start(now_ms, limit->window_ms) ? m->value : 0;
     case STATE_SLIDING:
         return sliding_read(m, limit->window_ms, now_ms);

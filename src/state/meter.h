@@ -21,19 +21,18 @@ struct state_meter {   /* all zero is empty */
     };
 };
 
-/* A limit that arithmetic can rely on: no negative amount, a window where one is needed, whole calls where
- * calls are counted. */
+/* Checks a limit: no negative amount, a window where one is needed, whole calls where calls are counted. */
 bool state_limit_valid(const struct state_limit *limit);
 
 int64_t state_meter_read(const struct state_meter *m, const struct state_limit *limit, uint64_t now_ms);
-/* Counts limit->amount when it fits and fills *hold (but not which counter it is). When refused: false,
- * nothing changed, *ret_retry_ms the time after which the same call would fit, 0 for never. */
+/* Counts limit->amount if it fits and fills *hold (except for the counter). If refused: false, nothing
+ * changed, *ret_retry_ms is the time after which the same call would fit, 0 for never. */
 bool state_meter_add(struct state_meter *m, const struct state_limit *limit, uint64_t now_ms, uint32_t owner,
                      struct state_hold *hold, uint64_t *ret_retry_ms);
-/* Takes a hold back, from the window that it went into. */
+/* Takes a hold back from the window that it was counted in. */
 void state_meter_undo(struct state_meter *m, enum state_kind kind, uint64_t window_ms, uint32_t owner,
                       const struct state_hold *hold);
-/* Nothing in it that could still matter? */
+/* Is it empty, with nothing that could still matter? */
 bool state_meter_idle(const struct state_meter *m, enum state_kind kind, uint64_t window_ms, int64_t refill,
                       uint64_t now_ms);
 
@@ -46,7 +45,7 @@ struct state_mark {
 bool state_kind_durable(enum state_kind kind);
 bool state_meter_covered(const struct state_mark *mark, const struct state_meter *m,
                          const struct state_limit *limit, uint64_t now_ms);
-/* One that covers the meter with room for what comes next. */
+/* A mark that covers the meter with room for the next calls. */
 struct state_mark state_meter_mark(const struct state_meter *m, const struct state_limit *limit,
                                    uint64_t now_ms);
 void state_meter_restore(const struct state_mark *mark, enum state_kind kind, uint64_t window_ms,

@@ -5,14 +5,24 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MIGRATION_LOCK "8640001" /* gates that start together migrate one after the other */
+#define MIGRATION_LOCK "8640001" /* gates that start at the same time migrate one after the other */
 
-extern const unsigned char state_postgres_1[], state_postgres_2[], state_postgres_3[], state_postgres_4[];
+extern const unsigned char state_postgres_1[], state_postgres_2[], state_postgres_3[], state_postgres_4[],
+    state_postgres_5[], state_postgres_6[], state_postgres_7[];
 
-/* In the order in which they are applied; none is ever changed, only followed by another. */
+/* In the order of application. An entry is never changed; new ones are appended. */
 static const unsigned char *const migrations[] = {state_postgres_1, state_postgres_2, state_postgres_3,
-                                                  state_postgres_4};
+                                                  state_postgres_4, state_postgres_5, state_postgres_6,
+                                                  state_postgres_7};
 #define VERSION ((int)(sizeof(migrations) / sizeof(migrations[0])))
+
+/* Programs from this version on can use a database of VERSION. Raise it with a migration that takes something
+ * away: gates that were not upgraded yet do not start any more then. */
+#define OLDEST 7
+
+/* What the newest migrations need, as the program that applied them noted. Databases up to version 6 have no
+ * such column: they need their own version. */
+#define NEEDED "SELECT coalesce(max((to_jsonb(s)->>'oldest')::int), max(version)) FROM sallyport_schema s"
 
 static int run_sql(const struct libpq *pq, PGconn *conn, const char *sql, int *ret_number, struct err *err) {
     PGresult *result = pq->PQexec(conn, sql);
@@ -39,8 +49,14 @@ static int read_version(const struct libpq *pq, PGconn *conn, int *ret_version, 
     return there ? run_sql(pq, conn, "SELECT max(version) FROM sallyport_schema", ret_version, err) : 0;
 }
 
-/* One after the other, in one transaction: a database is of one version or of the other, never between them.
- */
+static int note_oldest(const struct libpq *pq, PGconn *conn, struct err *err) {
+    char text[80];
+    snprintf(text, sizeof(text), "UPDATE sallyport_schema SET oldest = %d WHERE version = %d", OLDEST,
+             VERSION);
+    return run_sql(pq, conn, text, NULL, err);
+}
+
+/* All in one transaction: a database has one version or the next, never something in between. */
 static int apply_migrations(const struct libpq *pq, PGconn *conn, struct err *err) {
     int version;
     if (run_sql(pq, conn, "BEGIN", NULL, err) < 0 ||
@@ -58,14 +74,16 @@ static int apply_migrations(const struct libpq *pq, PGconn *conn, struct err *er
             run_sql(pq, conn, done, NULL, err) < 0)
             return err_wrap(err, "bring the database to version %d", version + 1);
     }
-    return run_sql(pq, conn, "COMMIT", NULL, err);
+    return note_oldest(pq, conn, err) < 0 ? -1 : run_sql(pq, conn, "COMMIT", NULL, err);
 }
 
 int migrations_apply(const struct libpq *pq, PGconn *conn, struct err *err) {
-    int version;
+    int version, needed = 0;
     if (read_version(pq, conn, &version, err) < 0)
         return -1;
-    if (version > VERSION)
-        return err_set(err, "the database is of version %d; this program knows %d", version, VERSION);
-    return version == VERSION ? 0 : apply_migrations(pq, conn, err);
+    if (version > VERSION && run_sql(pq, conn, NEEDED, &needed, err) < 0)
+        return -1;
+    if (needed > VERSION)
+        return err_set(err, "the database has version %d; this program supports %d", version, VERSION);
+    return version >= VERSION ? 0 : apply_migrations(pq, conn, err);
 }

@@ -21,6 +21,7 @@ struct postgres {
     struct remote_link link;
     const struct libpq *pq;
     PGconn *conn;
+    PGconn *opened;  /* by the check at the start: the first that `conn` is; NULL: it is already */
     uv_poll_t *poll; /* on the connection's socket; NULL: none */
     char *dsn;
 };
@@ -74,7 +75,7 @@ static void wait_for(struct postgres *p, int events) {
     uv_poll_start(p->poll, events, on_ready);
 }
 
-/* Answers, each between the marks that the pipeline puts behind every request. */
+/* Reads responses; the pipeline puts a sync mark after every request. */
 static void read_results(struct postgres *p) {
     PGconn *conn = p->conn;
     for (int nulls = 0; p->conn == conn && nulls < 2 && !p->pq->PQisBusy(conn);) {
@@ -90,6 +91,8 @@ static void read_results(struct postgres *p) {
             note_fault(p, p->pq->PQresultErrorMessage(result));
         if (!is_mark && !state_remote_link_answer(&p->link, result))
             state_remote_link_lost(&p->link, "an unsolicited answer");
+        if (status == PGRES_FATAL_ERROR && p->conn == conn && state_libpq_is_read_only(p->pq, result))
+            state_remote_link_lost(&p->link, "the server takes no writes");
         p->pq->PQclear(result);
     }
 }
@@ -100,6 +103,17 @@ static void flush(struct postgres *p) {
         lost(p);
     else
         wait_for(p, left ? UV_READABLE | UV_WRITABLE : UV_READABLE);
+}
+
+static void connected(struct postgres *p) {
+    if (p->pq->PQsetnonblocking(p->conn, 1) != 0 || p->pq->PQenterPipelineMode(p->conn) != 1) {
+        lost(p);
+        return;
+    }
+    p->link.phase = REMOTE_UP;
+    p->link.health.connects++;
+    state_remote_link_good(&p->link);
+    wait_for(p, UV_READABLE);
 }
 
 static void connect_step(struct postgres *p) {
@@ -113,14 +127,7 @@ static void connect_step(struct postgres *p) {
         wait_for(p, UV_WRITABLE);
         break;
     case PGRES_POLLING_OK:
-        if (p->pq->PQsetnonblocking(p->conn, 1) != 0 || p->pq->PQenterPipelineMode(p->conn) != 1) {
-            lost(p);
-            break;
-        }
-        p->link.phase = REMOTE_UP;
-        p->link.health.connects++;
-        state_remote_link_good(&p->link);
-        wait_for(p, UV_READABLE);
+        connected(p);
         break;
     default:
         lost(p);
@@ -146,7 +153,12 @@ static void on_ready(uv_poll_t *poll, int status, int events) {
 static void link_connect(struct remote_link *l) {
     struct postgres *p = of_link(l);
     const char *keys[LIBPQ_WORDS], *values[LIBPQ_WORDS];
-    state_libpq_words(p->dsn, keys, values);
+    if (p->opened) {
+        p->conn = steal(p->opened);
+        connected(p);
+        return;
+    }
+    state_libpq_words(p->dsn, true, keys, values);
     p->conn = p->pq->PQconnectStartParams(keys, values, 1);
     if (!p->conn || p->pq->PQstatus(p->conn) == CONNECTION_BAD) {
         lost(p);
@@ -316,10 +328,11 @@ static void postgres_renew(struct remote *remote, const struct remote_call *call
 
 /* ---- opening and closing ---- */
 
-/* At the start there is nothing else to do, so this connection blocks. */
+/* Nothing else runs at the start, so this blocks. The connection is kept: calls that come as soon as the gate
+ * listens would be refused while another one is made. */
 static int check_database(struct postgres *p, struct err *err) {
     const char *keys[LIBPQ_WORDS], *values[LIBPQ_WORDS];
-    state_libpq_words(p->dsn, keys, values);
+    state_libpq_words(p->dsn, true, keys, values);
     PGconn *conn = p->pq->PQconnectdbParams(keys, values, 1);
     int rc = 0;
     if (!conn || p->pq->PQstatus(conn) != CONNECTION_OK)
@@ -331,7 +344,7 @@ static int check_database(struct postgres *p, struct err *err) {
     }
     if (rc == 0 && asprintf(&p->remote.path, "%s/%s", p->pq->PQhost(conn), p->pq->PQdb(conn)) < 0)
         rc = err_set(err, "out of memory");
-    p->pq->PQfinish(conn);
+    p->opened = conn;
     return rc;
 }
 
@@ -348,7 +361,7 @@ int state_postgres_open(const struct state_config *config, const char *dsn, stru
     if (config->loop) {
         p->link.connect = link_connect;
         p->link.drop = link_drop;
-        state_remote_link_start(&p->link, config->loop);
+        state_remote_link_start(&p->link, config->loop, p->remote.timeout_ms);
         state_remote_start(&p->remote, config->loop);
     }
     *ret_store = &p->remote.store;
@@ -363,6 +376,8 @@ static void postgres_close(struct remote *remote) {
     struct postgres *p = (struct postgres *)remote;
     if (remote->loop)
         state_remote_link_end(&p->link);
+    if (p->opened)
+        p->pq->PQfinish(p->opened);
     free(p->dsn);
 }
 

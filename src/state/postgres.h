@@ -3,7 +3,6 @@
 
 #include "state/store.h"
 
-/* Brings the database up to this version first, in one transaction; -1 when that fails or it belongs to a
- * newer one. */
+/* Migrates the database first, in one transaction. Returns -1 if that fails or the database is newer. */
 int state_postgres_open(const struct state_config *config, const char *dsn, struct state_store **ret_store,
                         struct err *err);

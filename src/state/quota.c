@@ -3,9 +3,9 @@
 #include "base/mem.h"
 #include "state/limits.h"
 
-#define QUOTA_ENDS 8         /* times of one owner at which counters end; further ones are put together */
-#define QUOTA_STEP_MS 60000  /* and how exact they are */
-#define QUOTA_SWEEP_MS 60000 /* between two looks for owners without counters */
+#define QUOTA_ENDS 8         /* expiry times kept per owner; further ones are merged */
+#define QUOTA_STEP_MS 60000  /* and their precision */
+#define QUOTA_SWEEP_MS 60000 /* interval of checks for owners without counters */
 
 struct owner {
     size_t key_len;
@@ -35,7 +35,7 @@ static size_t owner_count(const struct owner *o, uint64_t now_ms) {
     return count;
 }
 
-/* The slot for that end: its own, an expired one, or the last one, which then ends later. */
+/* The slot for that expiry: its own, an expired one, or the last one, which then expires later. */
 static void owner_add(struct owner *o, uint64_t until_ms, uint64_t now_ms) {
     size_t at = 0;
     for (size_t i = 0; i < QUOTA_ENDS; i++) {
@@ -56,7 +56,7 @@ static void owner_add(struct owner *o, uint64_t until_ms, uint64_t now_ms) {
         o->ends[at].until_ms = until_ms;
 }
 
-/* Closing one changes the map, so the walk starts again; at most one in a minute. */
+/* Removing one changes the map, so the iteration restarts; at most once per minute. */
 static void sweep(struct state_quota *s, uint64_t now_ms) {
     size_t at = 0;
     if (now_ms >= s->swept_ms && now_ms - s->swept_ms < QUOTA_SWEEP_MS)

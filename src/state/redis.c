@@ -30,13 +30,14 @@ extern const unsigned char state_counters_lua[];
 extern const size_t state_counters_lua_len;
 
 struct redis_shard {
-    int64_t epoch;   /* the highest that a server reported: it has as many reservations, or lost some */
-    int64_t lost_ms; /* when that was noticed last, by the server's clock; 0: never */
-    struct redis_link *joined; /* where the gate joined, by its connection of that number */
+    int64_t epoch; /* the highest epoch that a server reported: it has that many reservations, or lost some */
+    int64_t lost_ms;           /* when a loss was last detected, by the server's clock; 0: never */
+    struct redis_link *joined; /* where the gate joined, and over which connection */
     uint64_t joined_connect;
     uint64_t joined_ms;
     bool joining;
     char run[RUN_TEXT + 1]; /* names that server */
+    char id[RUN_TEXT + 1];  /* the name that the epoch got when it was made; empty: not known */
 };
 
 struct redis {
@@ -48,6 +49,8 @@ struct redis {
 };
 
 static const struct remote_carrier redis_carrier;
+
+static void on_join_due(struct io_timer *timer);
 
 static unsigned shard_count(const struct redis *r) { return r->remote.shards > 1 ? r->remote.shards : 1; }
 
@@ -104,7 +107,7 @@ static bool takes_all(const struct remote_held *h) { return !h->local; }
 static bool takes_counted(const struct remote_held *h) { return h->counted; }
 static bool takes_leased(const struct remote_held *h) { return h->counted && h->kind == STATE_CONCURRENT; }
 
-/* The next shard from `from` on that has one of those limits; STATE_REDIS_SHARDS: none. */
+/* The next shard from `from` on that has one of those limits; STATE_REDIS_SHARDS if there is none. */
 static unsigned next_part(const struct remote_call *call, bool (*takes)(const struct remote_held *h),
                           unsigned from) {
     unsigned next = STATE_REDIS_SHARDS;
@@ -120,12 +123,13 @@ static struct slice epoch_key(const struct redis *r, unsigned shard, struct aren
     return arena_printf(a, "%.*sepoch", SLICE_FMT(state_remote_prefix(&r->remote, shard, a)));
 }
 
-/* What the gate knows of the shard's server: "EPOCH OWNER RUN"; "-" for a server that it did not join yet. */
+/* What the gate knows about the shard's server: "EPOCH OWNER RUN ID"; "-" for a server that it has not
+ * joined, and for an epoch whose name it was never told. */
 static struct slice epoch_text(const struct redis *r, unsigned shard, const struct redis_link *link,
                                struct arena *a) {
     const struct redis_shard *s = &r->shards[shard];
-    return arena_printf(a, "%" PRId64 " %s %s", s->epoch, r->remote.owner,
-                        has_joined(s, link) ? s->run : "-");
+    return arena_printf(a, "%" PRId64 " %s %s %s", s->epoch, r->remote.owner,
+                        has_joined(s, link) ? s->run : "-", s->id[0] ? s->id : "-");
 }
 
 struct part { /* the limits of a call in one shard, as in `takes` */
@@ -179,7 +183,7 @@ static bool (*takes_of(const struct remote_call *call))(const struct remote_held
     return call->op == REMOTE_UNDO ? takes_counted : takes_all;
 }
 
-/* The part that call->part names, to that server or the one that has it. */
+/* Sends the part that call->part names, to that server or to the one that has the shard. */
 static bool send_current(struct remote_call *call, struct redis_link *link) {
     static const char *const ops[] = {
         [REMOTE_RESERVE] = "reserve", [REMOTE_READ] = "read", [REMOTE_UNDO] = "undo"};
@@ -258,12 +262,12 @@ static void note_epoch(struct redis *r, unsigned shard, int64_t epoch, int64_t l
     r->remote.health.losses += lost_ms > s->lost_ms;
     if (lost_ms > s->lost_ms)
         state_remote_link_note(link_of(&r->remote, shard),
-                               "the server lost writes: windows that were open are refused "
-                               "until they are over");
+                               "the server lost writes: calls in open windows are refused "
+                               "until the windows end");
     s->lost_ms = lost_ms > s->lost_ms ? lost_ms : s->lost_ms;
 }
 
-/* Which limit of the call is the n-th of its part. */
+/* The index in the call of the n-th limit of its part. */
 static size_t index_of(const struct remote_call *call, int64_t n) {
     for (size_t i = 0; n >= 0 && i < call->count; i++)
         if (is_answered(call, &call->held[i]) && n-- == 0)
@@ -271,9 +275,14 @@ static size_t index_of(const struct remote_call *call, int64_t n) {
     return call->count;
 }
 
+static bool says_rejoin(const redisReply *error) {
+    return slice_starts(slice_of(error->str, error->len), SLICE("REJOIN"));
+}
+
 static bool redis_read(struct remote_call *call, const void *raw, struct state_answer *answer) {
     const redisReply *reply = raw;
-    if (reply->type == REDIS_REPLY_ERROR)
+    /* What the join that follows a REJOIN finds is what people need to know. */
+    if (reply->type == REDIS_REPLY_ERROR && !says_rejoin(reply))
         state_remote_link_note(link_of(call->store, call->part), reply->str);
     if (reply->type != REDIS_REPLY_ARRAY || call->broken)
         return false;
@@ -301,7 +310,7 @@ static void on_ignored(struct remote_want *want, const void *reply) {
     free(want);
 }
 
-/* The next request on that connection may use a slot that is on its way there. */
+/* The next request on that connection may use a slot that is being migrated there. */
 static bool send_asking(struct redis_link *link) {
     struct remote_want *want = mem_zalloc(sizeof(*want));
     struct command c;
@@ -314,7 +323,7 @@ static bool send_asking(struct redis_link *link) {
     return sent;
 }
 
-/* An error that another try may get around. */
+/* An error that may be resolved by another attempt. */
 static bool send_despite(struct remote_call *call, const redisReply *reply) {
     struct redis *r = (struct redis *)call->store;
     const struct slice error = slice_of(reply->str, reply->len);
@@ -327,6 +336,11 @@ static bool send_despite(struct remote_call *call, const redisReply *reply) {
         state_remote_link_lost(link_of(call->store, call->part), "the server became a replica");
         return false;
     }
+    if (says_rejoin(reply)) { /* flushed, or it evicted that key */
+        r->shards[call->part].joined = NULL;
+        io_timer_arm(r->remote.loop, &r->join_timer, 0, on_join_due);
+        return false;
+    }
     if (call->redirects++ >= STATE_REDIS_REDIRECTS_MAX)
         return false;
     if (slice_starts(error, SLICE("TRYAGAIN")))
@@ -337,7 +351,7 @@ static bool send_despite(struct remote_call *call, const redisReply *reply) {
     return send_current(call, link);
 }
 
-/* The part that was answered is done: goes on with the next, if there is one. */
+/* The answered part is done: continues with the next, if there is one. */
 static bool send_next(struct remote_call *call, const redisReply *reply) {
     unsigned next = next_part(call, takes_of(call), call->part + 1u);
     if (next == STATE_REDIS_SHARDS)
@@ -383,18 +397,31 @@ struct join {
     unsigned shard;
 };
 
-static void on_join_due(struct io_timer *timer);
+static void note_policy(struct redis *r, const redisReply *policy) {
+    if (policy->type == REDIS_REPLY_STRING && policy->len)
+        snprintf(
+            r->remote.health.warning, sizeof(r->remote.health.warning),
+            "%s: the server may evict counters (maxmemory-policy %s): set noeviction; calls in open windows "
+            "are refused when it evicts keys",
+            r->remote.path, policy->str);
+}
 
-/* {RUN, EPOCH, LOST} */
+static bool read_name(const redisReply *reply, char ret_name[RUN_TEXT + 1]) {
+    if (reply->type != REDIS_REPLY_STRING || reply->len > RUN_TEXT)
+        return false;
+    memcpy(ret_name, reply->str, reply->len + 1);
+    return true;
+}
+
+/* {RUN, EPOCH, LOST, EVICTS, ID} */
 static void on_joined(struct remote_want *want, const void *raw) {
     struct join *j = container_of(want, struct join, want);
     const redisReply *reply = raw;
     struct redis *r = j->store;
     struct redis_shard *s = &r->shards[j->shard];
     s->joining = false;
-    if (reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 3 &&
-        reply->element[0]->type == REDIS_REPLY_STRING && reply->element[0]->len <= RUN_TEXT) {
-        memcpy(s->run, reply->element[0]->str, reply->element[0]->len + 1);
+    if (reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 5 &&
+        read_name(reply->element[0], s->run) && read_name(reply->element[4], s->id)) {
         s->joined = j->link;
         s->joined_connect = j->connect;
         s->joined_ms = io_now_ms(r->remote.loop);
@@ -433,7 +460,7 @@ static void join(struct redis *r, unsigned shard, struct redis_link *link) {
         on_joined(&j->want, NULL);
 }
 
-/* Joins where the gate has not joined, and renews joins that would soon expire. */
+/* Joins servers that the gate has not joined, and renews joins that would soon expire. */
 static void on_join_due(struct io_timer *timer) {
     struct redis *r = container_of(timer, struct redis, join_timer);
     const uint64_t now = io_now_ms(r->remote.loop);
@@ -456,7 +483,7 @@ static void on_nodes_changed(void *owner) {
         io_timer_arm(r->remote.loop, &r->join_timer, 0, on_join_due);
 }
 
-/* A gate that has left is not waited for when another server takes over. */
+/* After a fail-over, the new server does not wait for a gate that has left. */
 static void leave(struct redis *r) {
     for (unsigned shard = 0; shard < shard_count(r); shard++) {
         struct remote_want *want = mem_zalloc(sizeof(*want));
@@ -474,8 +501,10 @@ struct probe {
     struct remote_want want;
     struct io_loop *loop;
     struct redis *store;
+    struct redis_link *link;
+    bool writes; /* a gate that will count */
     bool good;
-    bool over; /* a loop that is stopped twice does not end its handles */
+    bool over; /* a loop that is stopped twice does not close its handles */
     char why[256];
 };
 
@@ -483,6 +512,43 @@ static void probe_over(struct probe *p) {
     if (!p->over)
         io_loop_stop(p->loop);
     p->over = true;
+}
+
+static void on_probe_late(struct remote_want *want) {
+    struct probe *p = container_of(want, struct probe, want);
+    snprintf(p->why, sizeof(p->why), "no answer within %" PRIu64 " ms", p->store->remote.timeout_ms);
+    probe_over(p);
+}
+
+static void on_probe_left(struct remote_want *want, const void *raw) {
+    (void)raw;
+    probe_over(container_of(want, struct probe, want));
+}
+
+/* Errors of a server that can count again without a change of the settings. */
+static bool passes_by(struct slice error) {
+    static const char *const words[] = {"MOVED ",      "ASK ",       "TRYAGAIN", "CLUSTERDOWN", "LOADING",
+                                        "MASTERDOWN ", "NOREPLICAS", "OOM ",     "MISCONF ",    "BUSY "};
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (slice_starts(error, slice_str(words[i])))
+            return true;
+    return false;
+}
+
+/* The gate may write there: not a replica, and its user may use these keys. Then it leaves again. */
+static void on_probe_joined(struct remote_want *want, const void *raw) {
+    const redisReply *reply = raw;
+    struct probe *p = container_of(want, struct probe, want);
+    const bool is_error = !reply || reply->type == REDIS_REPLY_ERROR;
+    p->good = !is_error || (reply && passes_by(slice_of(reply->str, reply->len)));
+    if (is_error && reply)
+        snprintf(p->why, sizeof(p->why), "%s", reply->str);
+    else if (!is_error && reply->type == REDIS_REPLY_ARRAY && reply->elements == 5 &&
+             read_name(reply->element[4], p->store->shards[0].id)) /* before anything is counted */
+        note_policy(p->store, reply->element[3]);
+    p->want = (struct remote_want){.late = on_probe_late, .answered = on_probe_left};
+    if (is_error || !send_join(p->store, 0, p->link, "leave", &p->want))
+        probe_over(p);
 }
 
 static void on_probed(struct remote_want *want, const void *raw) {
@@ -493,33 +559,34 @@ static void on_probed(struct remote_want *want, const void *raw) {
         memcpy(p->store->sha, reply->str, SHA1_TEXT + 1);
     else if (reply && reply->type == REDIS_REPLY_ERROR)
         snprintf(p->why, sizeof(p->why), "%s", reply->str);
-    probe_over(p);
+    p->want = (struct remote_want){.late = on_probe_late, .answered = on_probe_joined};
+    if (!p->good || !p->writes || p->over)
+        probe_over(p);
+    else if (!send_join(p->store, 0, p->link, "join", &p->want))
+        probe_over(p);
 }
 
-static void on_probe_late(struct remote_want *want) {
-    struct probe *p = container_of(want, struct probe, want);
-    snprintf(p->why, sizeof(p->why), "no answer within %d ms", STATE_REMOTE_TIMEOUT_MS);
-    probe_over(p);
-}
-
-/* Checks that the server is reachable and accepts the script, on a loop of its own: a gate does not start
+/* Checks that the server is reachable and accepts the script, on a separate loop: a gate does not start
  * without its store. */
-static int redis_probe(struct redis *r, const struct state_address *address, size_t first, struct err *err) {
+static int redis_probe(struct redis *r, const struct state_address *address, size_t first, bool writes,
+                       struct err *err) {
     struct io_loop loop;
     struct command c;
     struct remote_link_health health;
-    struct probe p = {.want = {.late = on_probe_late, .answered = on_probed}, .loop = &loop, .store = r};
+    struct probe p = {
+        .want = {.late = on_probe_late, .answered = on_probed}, .loop = &loop, .store = r, .writes = writes};
     io_loop_init(&loop);
-    struct redis_nodes *nodes =
-        state_redis_nodes_new(&loop, &(struct redis_nodes_config){.address = address, .first = first});
+    struct redis_nodes *nodes = state_redis_nodes_new(
+        &loop,
+        &(struct redis_nodes_config){.address = address, .first = first, .timeout_ms = r->remote.timeout_ms});
     command_init(&c, 3);
     add_text(&c, SLICE("SCRIPT"));
     add_text(&c, SLICE("LOAD"));
     add_text(&c, script_text());
-    struct redis_link *link = state_redis_nodes_link(nodes, 0);
-    if (command_send(&c, link, &p.want))
+    p.link = state_redis_nodes_link(nodes, 0);
+    if (command_send(&c, p.link, &p.want))
         io_loop_run(&loop);
-    health = state_redis_link_base(link)->health;
+    health = state_redis_link_base(p.link)->health;
     state_redis_nodes_free(nodes);
     io_loop_free(&loop);
     if (p.good)
@@ -527,16 +594,17 @@ static int redis_probe(struct redis *r, const struct state_address *address, siz
     return err_set(err, "%s: %s", r->remote.path, health.fault[0] ? health.fault : p.why);
 }
 
-/* With each of the hosts first, until one helps. */
-static int redis_probe_all(struct redis *r, const struct state_address *address, struct err *err) {
+/* Tries each of the hosts first, until one responds. */
+static int redis_probe_all(struct redis *r, const struct state_address *address, bool writes,
+                           struct err *err) {
     const size_t tries = address->topology == STATE_ONE_SERVER ? 1 : address->node_count;
     int rc = -1;
     for (size_t i = 0; i < tries && rc < 0; i++)
-        rc = redis_probe(r, address, i, err);
+        rc = redis_probe(r, address, i, writes, err);
     return rc;
 }
 
-/* Sent again on each new connection: the server may have forgotten the script. */
+/* Sent again on each new connection: the server may have lost the script. */
 static void connect_store(struct redis *r, struct io_loop *loop, const struct state_address *address) {
     char *hello = NULL;
     const char *argv[] = {"SCRIPT", "LOAD", (const char *)state_counters_lua};
@@ -545,6 +613,7 @@ static void connect_store(struct redis *r, struct io_loop *loop, const struct st
     CHECK(len > 0);
     state_remote_start(&r->remote, loop);
     r->nodes = state_redis_nodes_new(loop, &(struct redis_nodes_config){.address = address,
+                                                                        .timeout_ms = r->remote.timeout_ms,
                                                                         .hello = slice_of(hello, (size_t)len),
                                                                         .changed = on_nodes_changed,
                                                                         .owner = r});
@@ -557,7 +626,8 @@ static int name_store(struct redis *r, const struct state_address *a, int64_t le
     const bool is_tagged = a->topology == STATE_CLUSTER || strchr(prefix, '{');
     r->remote.prefix = NULL;
     if (a->topology == STATE_CLUSTER && strpbrk(prefix, "{}"))
-        return err_set(err, "a prefix of counters in a Cluster has no braces: each shard gets its own");
+        return err_set(
+            err, "the prefix of counters in a Cluster must not contain braces: each shard gets its own");
     r->remote.shards = a->topology == STATE_CLUSTER ? STATE_REDIS_SHARDS : 1;
     if (lease_calls > 0 && a->topology == STATE_CLUSTER)
         return err_set(err, "state.lease: counters in a Cluster are not leased");
@@ -580,7 +650,7 @@ int state_redis_open(const struct state_config *config, struct state_address *ta
     state_remote_init(&r->remote, &redis_carrier, config);
     int rc = name_store(r, take_address, config->lease_calls, err);
     if (rc == 0)
-        rc = redis_probe_all(r, take_address, err);
+        rc = redis_probe_all(r, take_address, !config->read_only, err);
     if (rc == 0 && config->loop)
         connect_store(r, config->loop, take_address);
     state_address_free(take_address);

@@ -23,19 +23,20 @@ struct redis_link {
     char *path;
     void (*changed)(void *owner, struct redis_link *link);
     void *owner;
-    struct buf hello; /* what each connection starts with */
+    struct buf hello; /* sent first on each connection */
     unsigned hello_answers;
-    unsigned hello_left; /* of them still to come */
+    unsigned hello_left; /* responses to it that are still expected */
     struct io_dial *dial;
     struct io_conn *conn;
     struct io_tls_ctx *tls;
+    char *ca, *cert, *key; /* files, as struct state_address has them */
     redisReader *reader;
     struct buf early; /* requests that wait for the connection */
 };
 
 /* ---- answers ---- */
 
-/* The answer to ROLE, the only command of a hello that has a list for an answer. */
+/* The response to ROLE, the only command of a hello whose response is a list. */
 static bool is_replica(const redisReply *reply) {
     return reply->type == REDIS_REPLY_ARRAY &&
            !(reply->elements && reply->element[0]->type == REDIS_REPLY_STRING &&
@@ -132,7 +133,7 @@ static void on_dialled(void *owner, struct io_conn *c, int status) {
         link_up(l);
 }
 
-/* A unix socket answers immediately, or no server listens. */
+/* A unix socket connects immediately, or no server listens. */
 static void connect_path(struct redis_link *l) {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
     cleanup_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -152,7 +153,11 @@ static void link_connect(struct remote_link *link) {
     struct err err = {0};
     if (!l->reader)
         l->reader = redisReaderCreate();
-    if (l->uses_tls && !l->tls && !(l->tls = io_tls_client_ctx(&err)))
+    if (l->ca || l->cert) { /* the files may have been replaced */
+        io_tls_ctx_free(l->tls);
+        l->tls = NULL;
+    }
+    if (l->uses_tls && !l->tls && !(l->tls = io_tls_member_ctx(l->cert, l->key, l->ca, &err)))
         state_remote_link_lost(link, err.text);
     else if (l->path)
         connect_path(l);
@@ -191,12 +196,17 @@ static void set_node(struct redis_link *l, const struct state_node *node) {
     l->node = (struct state_node){.host = mem_dup(node->host, strlen(node->host)), .port = node->port};
 }
 
+static char *copy_of(const char *path) { return path ? mem_dup(path, strlen(path)) : NULL; }
+
 struct redis_link *state_redis_link_new(struct io_loop *loop, const struct redis_link_config *config) {
     struct redis_link *l = mem_zalloc(sizeof(*l));
     l->magic = LINK_MAGIC;
     l->link.connect = link_connect;
     l->link.drop = link_drop;
     l->uses_tls = config->address->tls;
+    l->ca = copy_of(config->address->ca);
+    l->cert = copy_of(config->address->cert);
+    l->key = copy_of(config->address->key);
     if (config->node)
         set_node(l, config->node);
     else if (config->address->path)
@@ -204,7 +214,7 @@ struct redis_link *state_redis_link_new(struct io_loop *loop, const struct redis
     buf_init(&l->hello, STATE_REDIS_COMMAND_MAX);
     buf_init(&l->early, STATE_REDIS_EARLY_MAX);
     make_hello(l, config);
-    state_remote_link_start(&l->link, loop);
+    state_remote_link_start(&l->link, loop, config->timeout_ms);
     l->changed = config->changed;
     l->owner = config->owner;
     return l;
@@ -218,6 +228,9 @@ void state_redis_link_free(struct redis_link *l) {
     io_tls_ctx_free(l->tls);
     free(l->node.host);
     free(l->path);
+    free(l->ca);
+    free(l->cert);
+    free(l->key);
     buf_free(&l->hello);
     buf_free(&l->early);
     free(l);

@@ -9,11 +9,12 @@
 struct redis_link;
 
 struct redis_link_config {
-    const struct state_address *address; /* how to log in; copied */
+    const struct state_address *address; /* credentials; copied */
     const struct state_node *node;       /* NULL: the unix socket, or state_redis_link_point sets it later */
-    bool masters_only;                   /* a replica is left again */
+    uint64_t timeout_ms;                 /* of a request */
+    bool masters_only;                   /* a replica is disconnected */
     struct slice hello; /* sent first on each new connection, after authentication: a whole command */
-    void (*changed)(void *owner, struct redis_link *link); /* it can be used, or no longer; may be NULL */
+    void (*changed)(void *owner, struct redis_link *link); /* it became usable or unusable; may be NULL */
     void *owner;
 };
 
@@ -23,8 +24,7 @@ void state_redis_link_free(struct redis_link *link);
 /* Sets the server's address; reconnects immediately if it has changed. */
 void state_redis_link_point(struct redis_link *link, const struct state_node *node);
 bool state_redis_link_is_at(const struct redis_link *link, const struct state_node *node);
-/* False: not taken, `answered` will not be called. `command` is a whole command in the form of the protocol.
- */
+/* False: not sent, and `answered` will not be called. `command` is a complete command in the wire format. */
 bool state_redis_link_send(struct redis_link *link, struct slice command, struct remote_want *want);
 /* Sends pending output now, because the link is about to close. */
 void state_redis_link_flush(struct redis_link *link);

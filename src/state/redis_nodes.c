@@ -15,12 +15,13 @@ struct redis_nodes {
     struct io_loop *loop;
     struct state_address address;
     struct buf hello;
+    uint64_t timeout_ms;
     void (*changed)(void *owner);
     void *owner;
     struct redis_link *links[STATE_REDIS_NODES_MAX];
     size_t link_count;
     size_t shard_link[STATE_REDIS_SHARDS];
-    size_t next; /* that is tried for a shard whose node is gone */
+    size_t next; /* tried for a shard whose node is unreachable */
 
     struct redis_link *sentinel;
     size_t sentinel_at; /* of the address' nodes */
@@ -39,6 +40,7 @@ static void on_link_changed(void *owner, struct redis_link *link) {
 static size_t add_link(struct redis_nodes *n, const struct state_node *node) {
     const struct redis_link_config config = {.address = &n->address,
                                              .node = node,
+                                             .timeout_ms = n->timeout_ms,
                                              .masters_only = n->address.topology == STATE_SENTINEL,
                                              .hello = buf_slice(&n->hello),
                                              .changed = on_link_changed,
@@ -56,12 +58,12 @@ static void ask_later(struct redis_nodes *n, bool known) {
     io_timer_arm(n->loop, &n->ask_timer, known ? STATE_SENTINEL_ASK_MS : STATE_SENTINEL_NEXT_MS, on_ask);
 }
 
-static void on_told(struct remote_want *want, const void *raw) {
+static void on_master(struct remote_want *want, const void *raw) {
     struct redis_nodes *n = container_of(want, struct redis_nodes, ask);
     const redisReply *reply = raw;
     uint64_t port = 0;
     want->answered = NULL;
-    if (!n->sentinel) /* about to end */
+    if (!n->sentinel) /* about to close */
         return;
     struct remote_link *base = state_redis_link_base(n->links[0]);
     bool known = reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
@@ -80,7 +82,7 @@ static void on_told(struct remote_want *want, const void *raw) {
     ask_later(n, known);
 }
 
-static void on_told_late(struct remote_want *want) {
+static void on_master_late(struct remote_want *want) {
     struct redis_nodes *n = container_of(want, struct redis_nodes, ask);
     ask_later(n, false);
 }
@@ -89,9 +91,14 @@ static void sentinel_connect(struct redis_nodes *n) {
     struct state_address login = {.tls = n->address.tls,
                                   .user = n->address.sentinel_user,
                                   .password = n->address.sentinel_password,
-                                  .client_name = n->address.client_name};
-    n->sentinel = state_redis_link_new(
-        n->loop, &(struct redis_link_config){.address = &login, .node = &n->address.nodes[n->sentinel_at]});
+                                  .client_name = n->address.client_name,
+                                  .ca = n->address.ca,
+                                  .cert = n->address.cert,
+                                  .key = n->address.key};
+    n->sentinel =
+        state_redis_link_new(n->loop, &(struct redis_link_config){.address = &login,
+                                                                  .node = &n->address.nodes[n->sentinel_at],
+                                                                  .timeout_ms = STATE_REMOTE_TIMEOUT_MS});
 }
 
 static void sentinel_free(struct redis_nodes *n) { state_redis_link_free(steal(n->sentinel)); }
@@ -108,7 +115,7 @@ static void on_ask(struct io_timer *timer) {
     char *command = NULL;
     int len = redisFormatCommandArgv(&command, 3, argv, NULL);
     CHECK(len > 0);
-    n->ask = (struct remote_want){.late = on_told_late, .answered = on_told};
+    n->ask = (struct remote_want){.late = on_master_late, .answered = on_master};
     if (!state_redis_link_send(n->sentinel, slice_of(command, (size_t)len), &n->ask))
         ask_later(n, false);
     redisFreeCommand(command);
@@ -120,13 +127,27 @@ static bool link_is_down(const struct redis_nodes *n, size_t i) {
     return state_redis_link_base(n->links[i])->phase == REMOTE_WAITING;
 }
 
-/* The node of the shard; while that one is down, another that may know its successor. */
+/* The node of the shard. While it is down, another one that may know its successor. */
 struct redis_link *state_redis_nodes_link(struct redis_nodes *n, unsigned shard) {
     CHECK_MAGIC(n, NODES_MAGIC);
     size_t at = n->shard_link[shard];
     for (size_t tries = 0; link_is_down(n, at) && tries < n->link_count; tries++)
         at = n->next++ % n->link_count;
     return n->links[link_is_down(n, at) ? n->shard_link[shard] : at];
+}
+
+/* Nodes of a Cluster come and go, each with an address of its own: one that is gone makes room. */
+static size_t replace_link(struct redis_nodes *n, const struct state_node *node) {
+    for (size_t i = 0; i < n->link_count; i++) {
+        bool serves = false;
+        for (size_t s = 0; s < STATE_REDIS_SHARDS; s++)
+            serves |= n->shard_link[s] == i;
+        if (serves || !link_is_down(n, i))
+            continue;
+        state_redis_link_point(n->links[i], node);
+        return i;
+    }
+    return n->link_count;
 }
 
 struct redis_link *state_redis_nodes_redirect(struct redis_nodes *n, unsigned shard, struct slice error) {
@@ -143,7 +164,9 @@ struct redis_link *state_redis_nodes_redirect(struct redis_nodes *n, unsigned sh
     size_t at = 0;
     while (at < n->link_count && !state_redis_link_is_at(n->links[at], &node))
         at++;
-    if (at == n->link_count && at < STATE_REDIS_NODES_MAX)
+    if (at == STATE_REDIS_NODES_MAX)
+        at = replace_link(n, &node);
+    else if (at == n->link_count)
         add_link(n, &node);
     free(node.host);
     if (at == STATE_REDIS_NODES_MAX || link_is_down(n, at))
@@ -159,6 +182,7 @@ struct redis_nodes *state_redis_nodes_new(struct io_loop *loop, const struct red
     struct redis_nodes *n = mem_zalloc(sizeof(*n));
     n->magic = NODES_MAGIC;
     n->loop = loop;
+    n->timeout_ms = config->timeout_ms;
     n->changed = config->changed;
     n->owner = config->owner;
     state_address_copy(&n->address, config->address);

@@ -13,6 +13,7 @@ struct redis_nodes;
 struct redis_nodes_config {
     const struct state_address *address; /* copied */
     size_t first;                        /* of its hosts: where to begin */
+    uint64_t timeout_ms;                 /* of a request */
     struct slice hello;                  /* as redis_link_config has it */
     void (*changed)(void *owner);        /* a server can be used, or no longer; may be NULL */
     void *owner;

@@ -31,7 +31,7 @@ struct slice state_remote_prefix(const struct remote *r, unsigned shard, struct 
 
 /* ---- calls ---- */
 
-/* Counters of one scope are in one shard: mostly one shard has all limits of a call. */
+/* Counters of one scope are in one shard, so usually one shard has all limits of a call. */
 static unsigned shard_of(const struct remote *r, const struct state_limit *limit) {
     unsigned char sum[SHA_BYTES];
     if (r->shards <= 1)
@@ -41,7 +41,7 @@ static unsigned shard_of(const struct remote *r, const struct state_limit *limit
     return sum[0] % r->shards;
 }
 
-/* PREFIX KEY:KIND:WINDOW. What is too long ends in a hash of the whole. */
+/* PREFIX KEY:KIND:WINDOW. A key that is too long ends in a hash of the whole. */
 static struct slice remote_key(const struct remote *r, const struct state_limit *limit, struct arena *a) {
     struct slice key = limit->key;
     if (key.len > STATE_KEY_MAX) {
@@ -53,7 +53,7 @@ static struct slice remote_key(const struct remote *r, const struct state_limit 
                         SLICE_FMT(key), state_remote_kind(limit->kind).ptr, limit->window_ms);
 }
 
-/* Stores know clients by a hash: their names are of any length. */
+/* Stores identify clients by a hash, because names can have any length. */
 static uint64_t client_of(struct slice owner) {
     unsigned char sum[SHA_BYTES];
     uint64_t hash = 0;
@@ -114,10 +114,10 @@ static void on_undone(struct remote_want *want, const void *reply) {
     const struct remote_carrier *carrier = call->store->carrier;
     if (reply && carrier->again && carrier->again(call, reply))
         return;
-    call_free(call); /* what was not taken back is too high until its window ends, or its lease does */
+    call_free(call); /* what was not taken back counts until its window or its lease ends */
 }
 
-/* Takes back what is counted, if anything is. */
+/* Takes back what was counted, if anything. */
 static void undo(struct remote_call *call) {
     bool counted = false;
     for (size_t i = 0; i < call->count; i++)
@@ -131,7 +131,7 @@ static void undo(struct remote_call *call) {
         call_free(call);
 }
 
-/* The result of a failed store: a fault, or a call that passes uncounted. */
+/* The result of a failed store: a fault, or a call that is allowed uncounted. */
 static void answer_fault(const struct remote_call *call, struct state_answer *answer) {
     const bool opens = call->opens;
     call->store->health.faults++;
@@ -146,8 +146,8 @@ static bool may_lease(const struct remote *r, const struct remote_held *h) {
            h->max != STATE_NO_MAX && h->max / STATE_LEASE_SHARE >= r->leases->slice;
 }
 
-/* Takes what slices have, and asks for slices where they have nothing. How many limits the server must be
- * asked about. */
+/* Takes from slices, and requests slices where they have nothing. Returns the number of limits that the
+ * server must count. */
 static size_t lease_take(struct remote_call *call) {
     struct remote *r = call->store;
     const uint64_t now = io_now_ms(r->loop);
@@ -164,8 +164,8 @@ static size_t lease_take(struct remote_call *call) {
     return left;
 }
 
-/* The slices that came with the call's own part, or did not. A window that ends takes them along. */
-static void lease_told(struct remote_call *call, bool counted) {
+/* Handles the slices that came with the call's own part, or did not. They end with their window. */
+static void lease_report(struct remote_call *call, bool counted) {
     struct remote *r = call->store;
     const uint64_t now = io_now_ms(r->loop), sent = call->want.sent_us / 1000;
     for (size_t i = 0; i < call->count; i++) {
@@ -176,23 +176,24 @@ static void lease_told(struct remote_call *call, bool counted) {
         rest = rest < STATE_LEASE_MS ? rest : STATE_LEASE_MS;
         uint64_t waited = clock_mono_us() / 1000 - sent;
         int64_t left = counted && h->counted ? h->slice - h->amount : -1;
-        state_leases_told(r->leases, h->key, h->start, left, now, now + (rest > waited ? rest - waited : 0));
+        state_leases_report(r->leases, h->key, h->start, left, now,
+                            now + (rest > waited ? rest - waited : 0));
         h->slice = 0;
     }
 }
 
-/* A slice did not fit: the call alone may. */
+/* A slice did not fit; the call alone may. */
 static bool lease_without(struct remote_call *call) {
     bool any = false;
     for (size_t i = 0; i < call->count; i++)
         any |= call->held[i].slice != 0;
     if (!any)
         return false;
-    lease_told(call, false);
+    lease_report(call, false);
     return call->store->carrier->send(call->store, call);
 }
 
-/* Back into its slice, if that has not expired: else the server is notified. */
+/* Back into its slice, if that has not expired; otherwise the server is notified. */
 static void lease_return(struct remote_call *call) {
     struct remote *r = call->store;
     for (size_t i = 0; r->leases && i < call->count; i++) {
@@ -225,10 +226,10 @@ static void leases_give_back(struct remote *r, bool all) {
     }
 }
 
-static void on_lease_look(struct io_timer *timer) {
-    struct remote *r = container_of(timer, struct remote, lease_look);
+static void on_lease_check(struct io_timer *timer) {
+    struct remote *r = container_of(timer, struct remote, lease_check);
     leases_give_back(r, false);
-    io_timer_arm(r->loop, timer, STATE_LEASE_LOOK_MS, on_lease_look);
+    io_timer_arm(r->loop, timer, STATE_LEASE_CHECK_MS, on_lease_check);
 }
 
 /* ---- reserving ---- */
@@ -243,7 +244,7 @@ static void tell(struct remote_call *call, struct remote_call *held) {
     done(ctx, answer->result, answer->refused_index, answer->retry_after_ms);
 }
 
-/* The call is kept for an answer that may still come; the ticket is answered now. */
+/* The call is kept for a response that may still arrive; the ticket is answered now. */
 static void on_late(struct remote_want *want) {
     struct remote_call *call = container_of(want, struct remote_call, want);
     if (!call->ticket)
@@ -269,7 +270,7 @@ static void on_reserved(struct remote_want *want, const void *reply) {
     if (call->ticket && is_read && !holds && lease_without(call))
         return;
     if (call->store->leases)
-        lease_told(call, holds);
+        lease_report(call, holds);
     if (!call->ticket) { /* cancelled, or answered already */
         lease_return(call);
         undo(call);
@@ -308,7 +309,7 @@ static enum state_step remote_reserve(struct state_store *store, const struct st
     if (!r->carrier->send(r, call)) {
         answer_fault(call, &ticket->answer);
         if (r->leases)
-            lease_told(call, false);
+            lease_report(call, false);
         lease_return(call);
         undo(call);
         return STATE_DONE;
@@ -320,7 +321,7 @@ static enum state_step remote_reserve(struct state_store *store, const struct st
 static void remote_settle(struct state_ticket *ticket, uint64_t give_back) {
     struct remote_call *call = ticket->wait;
     ticket->wait = NULL;
-    if (call->ticket) { /* still on its way */
+    if (call->ticket) { /* still in flight */
         call->ticket = NULL;
         return;
     }
@@ -435,6 +436,7 @@ void state_remote_init(struct remote *r, const struct remote_carrier *carrier,
     r->magic = REMOTE_MAGIC;
     r->carrier = carrier;
     r->prefix = mem_dup(prefix, strlen(prefix));
+    r->timeout_ms = config->timeout_ms ? config->timeout_ms : STATE_REMOTE_TIMEOUT_MS;
     list_init(&r->renewing);
     rand_token(r->owner, REMOTE_OWNER_LEN);
 }
@@ -443,7 +445,7 @@ void state_remote_start(struct remote *r, struct io_loop *loop) {
     r->loop = loop;
     io_timer_arm(loop, &r->renew, STATE_REMOTE_RENEW_MS, on_renew);
     if (r->leases)
-        io_timer_arm(loop, &r->lease_look, STATE_LEASE_LOOK_MS, on_lease_look);
+        io_timer_arm(loop, &r->lease_check, STATE_LEASE_CHECK_MS, on_lease_check);
 }
 
 static void remote_close(struct state_store *store) {
@@ -451,7 +453,7 @@ static void remote_close(struct state_store *store) {
     CHECK_MAGIC(r, REMOTE_MAGIC);
     if (r->loop) {
         io_timer_stop(r->loop, &r->renew);
-        io_timer_stop(r->loop, &r->lease_look);
+        io_timer_stop(r->loop, &r->lease_check);
     }
     if (r->loop && r->leases)
         leases_give_back(r, true);

@@ -32,7 +32,7 @@ struct remote_link_health {
     uint64_t requests, timeouts, connects, unsent;
     uint64_t answer_us;
     uint64_t answers[STATE_ANSWER_BUCKETS + 1];
-    char fault[256]; /* what went wrong last */
+    char fault[256]; /* the last error */
 };
 
 enum remote_op { REMOTE_RESERVE, REMOTE_READ, REMOTE_UNDO };
@@ -51,7 +51,7 @@ struct remote_held { /* one limit of a call */
     int64_t amount;
     uint64_t fingerprint;
     uint64_t start;
-    uint64_t client;  /* hash of the one that it is counted for; 0: none that has a share */
+    uint64_t client;  /* hash of the owner; 0: no client with a share */
     int64_t value;    /* READ */
     struct slice key; /* in the call's own memory */
 };
@@ -60,7 +60,7 @@ struct remote_call {
     struct remote_want want;
     struct remote *store;
     enum remote_op op;
-    bool opens;   /* passes when it cannot be counted */
+    bool opens;   /* allowed if it cannot be counted */
     bool retried; /* for the carrier, as are the next four */
     bool broken;  /* a part was counted and the next could not be sent */
     uint8_t part; /* the shard that is asked */
@@ -84,7 +84,7 @@ struct remote_carrier {
     /* Reads the answer: for RESERVE into *answer and `counted` and `start` of each limit, for READ into
      * `value`. */
     bool (*read)(struct remote_call *call, const void *reply, struct state_answer *answer);
-    /* Once more, because the server forgot something or another one has the next part; true: sent again. May
+    /* Sends again, because the server lost the script or another server has the next part. True: sent. May
      * be NULL. */
     bool (*again)(struct remote_call *call, const void *reply);
     void (*renew)(struct remote *r, const struct remote_call *call); /* its calls in flight */
@@ -101,13 +101,14 @@ struct remote { /* first member of every store on the network */
     struct io_loop *loop; /* NULL: only its health is queried */
     char *path;           /* as health shows it */
     char *prefix;
-    unsigned shards; /* parts that the counters have, by scope; 0: one */
+    unsigned shards;     /* parts that the counters have, by scope; 0: one */
+    uint64_t timeout_ms; /* of a request */
     char owner[REMOTE_OWNER_LEN + 1];
     uint64_t number;
     struct list renewing;
     struct io_timer renew;
     struct leases *leases; /* NULL: none */
-    struct io_timer lease_look;
+    struct io_timer lease_check;
     struct state_health health;
 };
 

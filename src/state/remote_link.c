@@ -7,7 +7,7 @@
 
 static void on_watch(struct io_timer *timer);
 
-/* Whether the server executed what was sent is unknown, so all of it is reported as failed. */
+/* Whether the server executed pending requests is unknown, so all of them are reported as failed. */
 static void fail_wants(struct remote_link *l) {
     while (state_remote_link_answer(l, NULL))
         ;
@@ -47,6 +47,7 @@ void state_remote_link_good(struct remote_link *l) {
 }
 
 static void arm_watch(struct remote_link *l) {
+    l->looked = false;
     LIST_FOR (n, &l->wants) {
         const struct remote_want *w = container_of(n, struct remote_want, node);
         if (w->is_late)
@@ -57,9 +58,16 @@ static void arm_watch(struct remote_link *l) {
     }
 }
 
+/* Timers run before the socket is read. A process that did not run for a while may have its answer there, so
+ * a request is late only if nothing came after one more look. */
 static void on_watch(struct io_timer *timer) {
     struct remote_link *l = container_of(timer, struct remote_link, watch);
     uint64_t now = io_now_ms(l->loop);
+    if (!l->looked) {
+        l->looked = true;
+        io_timer_arm(l->loop, timer, 1, on_watch);
+        return;
+    }
     LIST_FOR_SAFE (n, next, &l->wants) {
         struct remote_want *w = container_of(n, struct remote_want, node);
         if (w->due_ms > now)
@@ -92,14 +100,21 @@ static void count_answer(struct remote_link *l, uint64_t us) {
     l->health.answer_us += us;
 }
 
+/* The watch is off when every request before is late already; requests come in the order of their due times.
+ */
+static bool is_watched(const struct remote_link *l) {
+    return !list_empty(&l->wants) && !container_of(l->wants.prev, struct remote_want, node)->is_late;
+}
+
 void state_remote_link_queue(struct remote_link *l, struct remote_want *want) {
+    const bool watched = is_watched(l);
     want->is_late = false;
     want->sent_us = clock_mono_us();
-    want->due_ms = io_now_ms(l->loop) + STATE_REMOTE_TIMEOUT_MS;
+    want->due_ms = want->sent_us / 1000 + l->timeout_ms; /* the loop's clock may be behind */
     list_push(&l->wants, &want->node);
     l->want_count++;
     l->health.requests++;
-    if (l->want_count == 1)
+    if (!watched)
         arm_watch(l);
 }
 
@@ -117,8 +132,9 @@ bool state_remote_link_answer(struct remote_link *l, const void *reply) {
     return true;
 }
 
-void state_remote_link_start(struct remote_link *l, struct io_loop *loop) {
+void state_remote_link_start(struct remote_link *l, struct io_loop *loop, uint64_t timeout_ms) {
     l->loop = loop;
+    l->timeout_ms = timeout_ms;
     l->backoff_ms = STATE_REMOTE_BACKOFF_MS;
     l->phase = REMOTE_CONNECTING;
     list_init(&l->wants);

@@ -11,8 +11,6 @@
 /* magic 8 | what crypto/aead.h makes of the text */
 #define SEALED_MAGIC "SPSEAL01"
 #define SEALED_HEAD (8 + CRYPTO_SEAL_HEAD)
-#define SEALED_FILE_MAX                                                                                      \
-    (SEALED_HEAD + STATE_SEALED_MAX + 65536) /* and room for the read that finds its end */
 
 bool state_sealed_path(const char *home, const char *dir, const char *name,
                        char ret_path[STATE_SEALED_PATH_MAX]) {
@@ -46,25 +44,41 @@ int state_sealed_write(const char *home, const char *dir, const char *name, stru
     return rc;
 }
 
+static int unseal(const char *home, const char *name, const char *path, struct slice file, struct buf *out,
+                  struct err *err) {
+    unsigned char key[CRYPTO_SEAL_KEY];
+    if (key_get(home, key, err) < 0)
+        return -1;
+    if (file.len < SEALED_HEAD || memcmp(file.ptr, SEALED_MAGIC, 8) != 0)
+        return err_set(err, "`%s` is not encrypted", path);
+    char *room = buf_reserve(out, file.len - SEALED_HEAD + 1);
+    bool fine = room && crypto_unseal(key, slice_str(name), slice_from(file, 8), room);
+    explicit_bzero(key, sizeof(key));
+    if (!fine)
+        return err_set(err, "`%s` cannot be decrypted: it was changed, or encrypted with another key", path);
+    out->len += file.len - SEALED_HEAD;
+    return 0;
+}
+
 int state_sealed_read(const char *home, const char *dir, const char *name, struct buf *out, bool *ret_absent,
                       struct err *err) {
     char path[STATE_SEALED_PATH_MAX];
-    unsigned char key[CRYPTO_SEAL_KEY];
     cleanup_buf struct buf box;
-    buf_init(&box, SEALED_FILE_MAX);
+    buf_init(&box, STATE_SEALED_FILE_MAX);
     if (!state_sealed_path(home, dir, name, path))
         return err_set(err, "nothing can be stored under the name `%s`", name);
-    if (io_file_read(path, &box, ret_absent, err) < 0 || key_get(home, key, err) < 0)
+    if (io_file_read(path, &box, ret_absent, err) < 0)
         return -1;
-    if (box.len < SEALED_HEAD || memcmp(box.ptr, SEALED_MAGIC, 8) != 0)
-        return err_set(err, "`%s` is not sealed", path);
-    char *room = buf_reserve(out, box.len - SEALED_HEAD + 1);
-    bool fine = room && crypto_unseal(key, slice_str(name), slice_from(buf_slice(&box), 8), room);
-    explicit_bzero(key, sizeof(key));
-    if (!fine)
-        return err_set(err, "`%s` does not open: it was changed, or sealed with another key", path);
-    out->len += box.len - SEALED_HEAD;
-    return 0;
+    return unseal(home, name, path, buf_slice(&box), out, err);
+}
+
+int state_sealed_check(const char *home, const char *name, struct slice file, struct err *err) {
+    cleanup_buf struct buf text;
+    buf_init(&text, STATE_SEALED_MAX + 1);
+    int rc = unseal(home, name, name, file, &text, err);
+    if (text.ptr)
+        explicit_bzero(text.ptr, text.cap);
+    return rc;
 }
 
 int state_sealed_remove(const char *home, const char *dir, const char *name, struct err *err) {

@@ -1,5 +1,6 @@
 #include "state/sqlite.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "state/limits.h"
 #include "state/stores.h"
@@ -11,8 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* FULL: what is written here is a promise that must outlast the machine. One fsync each, and writes are rare
- * by design. */
+/* FULL: writes must survive a crash of the machine. One fsync each, and writes are rare by design. */
 static const char sqlite_pragmas[] = "PRAGMA journal_mode=WAL;"
                                      "PRAGMA synchronous=FULL;"
                                      "PRAGMA trusted_schema=OFF;"
@@ -22,19 +22,20 @@ int state_sqlite_fail(sqlite3 *db, struct err *err) {
     return err_set(err, "%s", db ? sqlite3_errmsg(db) : "out of memory");
 }
 
-/* While another process turns the journal around, SQLite answers BUSY without asking its busy handler. */
+/* While another process switches the journal mode, SQLite returns BUSY without calling its busy handler. By
+ * the clock: one attempt may be a wait of the handler's. */
 static int exec_patiently(sqlite3 *db, const char *sql, struct err *err) {
-    for (int waited = 0;; waited += STATE_BUSY_STEP_MS) {
+    for (const uint64_t until_ms = clock_mono_ms() + STATE_BUSY_MS;;) {
         int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
         if (rc == SQLITE_OK)
             return 0;
-        if ((rc & 0xff) != SQLITE_BUSY || waited >= STATE_BUSY_MS)
+        if ((rc & 0xff) != SQLITE_BUSY || clock_mono_ms() >= until_ms)
             return state_sqlite_fail(db, err);
         poll(NULL, 0, STATE_BUSY_STEP_MS);
     }
 }
 
-static int check_format(sqlite3 *db, const char *path, bool look_only, struct err *err) {
+static int check_format(sqlite3 *db, const char *path, bool read_only, struct err *err) {
     sqlite3_stmt *row = NULL;
     if (sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &row, NULL) != SQLITE_OK)
         return state_sqlite_fail(db, err);
@@ -47,20 +48,30 @@ static int check_format(sqlite3 *db, const char *path, bool look_only, struct er
             "`%s` was written by a newer version of sallyport (format %d; this one knows %d): use that "
             "version",
             path, format, STATE_SQLITE_FORMAT);
-    return look_only || format == STATE_SQLITE_FORMAT ? 0 : exec_patiently(db, "PRAGMA user_version=1", err);
+    return read_only || format == STATE_SQLITE_FORMAT ? 0 : exec_patiently(db, "PRAGMA user_version=1", err);
 }
 
-int state_sqlite_open(const char *path, bool look_only, const char *schema, sqlite3 **ret_db,
+/* SQLite would write its pages back and delete the write-ahead log at the path. */
+void state_sqlite_close(sqlite3 *db, struct io_anchor *file) {
+    int on = 1;
+    if (db && io_anchor_check(file, NULL) < 0) {
+        sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+        sqlite3_file_control(db, "main", SQLITE_FCNTL_PERSIST_WAL, &on);
+    }
+    sqlite3_close(db);
+}
+
+int state_sqlite_open(const char *path, bool read_only, const char *schema, sqlite3 **ret_db,
                       struct err *err) {
-    /* For this user only; SQLite gives its side files the same mode. A file that is there is not touched:
-     * closing it would end the locks that another connection of this process has on it. */
-    if (!look_only && access(path, F_OK) < 0) {
+    /* For this user only; SQLite gives its side files the same mode. An existing file is not opened here:
+     * closing it would release the locks that another connection of this process has on it. */
+    if (!read_only && access(path, F_OK) < 0) {
         cleanup_fd int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (fd < 0)
             return err_set(err, "%s", strerror(errno));
     }
     sqlite3 *db = NULL;
-    int flags = look_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    int flags = read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
     int rc = sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_FULLMUTEX, NULL);
     bool fine = rc == SQLITE_OK;
     if (!fine)
@@ -69,15 +80,15 @@ int state_sqlite_open(const char *path, bool look_only, const char *schema, sqli
         sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
         sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
         sqlite3_busy_timeout(db, STATE_BUSY_MS);
-        fine = (look_only || exec_patiently(db, sqlite_pragmas, err) == 0) &&
-               check_format(db, path, look_only, err) == 0 &&
-               (look_only || exec_patiently(db, schema, err) == 0);
+        fine = (read_only || exec_patiently(db, sqlite_pragmas, err) == 0) &&
+               check_format(db, path, read_only, err) == 0 &&
+               (read_only || exec_patiently(db, schema, err) == 0);
     }
     if (!fine) {
         sqlite3_close(db);
         return -1;
     }
-    if (!look_only)
+    if (!read_only)
         state_stores_note(path);
     *ret_db = db;
     return 0;

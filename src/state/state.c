@@ -54,7 +54,7 @@ int state_dsn_parse(const char *text, struct state_dsn *ret_dsn, struct err *err
         return 0;
     }
     if (!slice_is(scheme, "sqlite"))
-        return err_set(err, "state DSN: `%.*s:` is none of sqlite:, sqlite:PATH, memory:, redis:, postgres:",
+        return err_set(err, "state DSN: `%.*s:` must be sqlite:, sqlite:PATH, memory:, redis: or postgres:",
                        SLICE_FMT(scheme));
     if (slice_starts(dsn, SLICE("//")))
         dsn = slice_from(dsn, 2);
@@ -66,6 +66,8 @@ static int open_remote(const struct state_config *config, enum state_backend bac
                        struct state_store **ret_store, struct err *err) {
     struct state_address address;
     int rc = -1;
+    if (config->timeout_ms > STATE_REMOTE_TIMEOUT_MAX_MS)
+        return err_set(err, "state: the time-out is longer than %d s", STATE_REMOTE_TIMEOUT_MAX_MS / 1000);
     if (backend == STATE_REDIS) {
         rc = state_address_parse(slice_str(config->dsn), &address, err);
         if (rc == 0)
@@ -97,7 +99,7 @@ int state_open(const struct state_config *config, struct state_store **ret_store
     } else if (dsn.backend == STATE_SQLITE) {
         if (!config->dir || !*config->dir)
             return err_set(err, "no state directory");
-        if (!config->look_only && io_make_dir(config->dir, err) < 0)
+        if (!config->read_only && io_make_dir(config->dir, err) < 0)
             return -1;
         if (asprintf(&path, "%s/" STATE_FILE, config->dir) < 0)
             return err_set(err, "out of memory");
@@ -125,7 +127,7 @@ enum state_step state_reserve(struct state_store *store, const struct state_limi
     bool valid = count <= STATE_LIMITS_MAX;
     for (size_t i = 0; valid && i < count; i++)
         valid = state_limit_valid(&limits[i]);
-    if (!valid) { /* a fault of the caller, not of the store: refused in every fail mode */
+    if (!valid) { /* an error of the caller, not of the store: refused in every fail mode */
         ticket->answer.result = STATE_FAULT;
         return STATE_DONE;
     }
@@ -135,6 +137,14 @@ enum state_step state_reserve(struct state_store *store, const struct state_limi
 void state_settle_each(struct state_ticket *ticket, uint64_t give_back) {
     if (ticket->holds || ticket->wait)
         ticket->store->ops->settle(ticket, give_back);
+}
+
+void state_ticket_move(struct state_ticket *from, struct state_ticket *ret_ticket) {
+    *ret_ticket = *from;
+    if (from->holds == from->few)
+        ret_ticket->holds = ret_ticket->few;
+    from->holds = NULL;
+    from->wait = NULL;
 }
 
 void state_settle(struct state_ticket *ticket, enum state_outcome outcome) {

@@ -14,9 +14,9 @@
 
 const char *state_kind_name(enum state_kind kind);
 
-/* -1 with err also when a store on the network does not answer. */
+/* Also -1 with err if a store on the network does not respond. */
 int state_open(const struct state_config *config, struct state_store **ret_store, struct err *err);
-/* Writes what is only in memory; NULL is fine. Tickets must have been settled. */
+/* Writes what is only in memory; NULL is fine. Tickets must be settled before. */
 void state_close(struct state_store *store);
 
 /* DONE: ticket->answer holds the result, done is not called. WAIT: done is called once, later, never from
@@ -30,8 +30,9 @@ void state_settle(struct state_ticket *ticket, enum state_outcome outcome);
 /* The same for each limit by itself: bit i of give_back takes limits[i] back, for i < 64. Later ones are kept
  * unless all bits are set. */
 void state_settle_each(struct state_ticket *ticket, uint64_t give_back);
-/* For state conditions: the value that counts at now_ms, 0 for an unknown counter. STATE_GRANTED or _FAULT.
- */
+/* To another place; `from` is empty afterwards. Not while it waits for the answer to state_reserve(). */
+void state_ticket_move(struct state_ticket *from, struct state_ticket *ret_ticket);
+/* For state conditions: the value at now_ms, 0 for an unknown counter. STATE_GRANTED or _FAULT. */
 enum state_result state_read(struct state_store *store, const struct state_limit *limit, uint64_t now_ms,
                              int64_t *ret_micro);
 
@@ -40,15 +41,15 @@ enum state_result state_read(struct state_store *store, const struct state_limit
 enum state_step state_fetch(struct state_store *store, const struct state_limit *limits, size_t count,
                             uint64_t now_ms, struct state_fetch *fetch);
 void state_unfetch(struct state_fetch *fetch);
-/* Whether state_read never knows: counters have to be fetched. */
+/* True if state_read() never knows: counters must be fetched. */
 bool state_is_remote(const struct state_store *store);
 
-/* Calls `each` for every counter with something in it, in no order; the slice is valid inside the call. */
+/* Calls `each` for every non-zero counter, in no order; the slice is valid inside the call. */
 int state_list(struct state_store *store, uint64_t now_ms,
                void (*each)(void *ctx, const struct state_counter *c), void *ctx, struct err *err);
 void state_health(struct state_store *store, struct state_health *ret_health);
 
-/* Which store a DSN names, and where. */
+/* The kind of store that a DSN names, and its location. */
 enum state_backend { STATE_SQLITE, STATE_MEMORY, STATE_REDIS, STATE_POSTGRES };
 struct state_dsn {
     enum state_backend backend;

@@ -19,16 +19,20 @@ struct stops_copy {
     struct arena arena;
     struct state_stop *items;
     size_t count;
+    int64_t version; /* of the store in PostgreSQL: the copy is as new as that, or newer */
 };
 
 struct state_stops {
-    struct db *db; /* NULL until something has been stopped: a gate's start does not pay for it */
+    struct db *db; /* NULL until something has been stopped, so that the start of a gate need not open it */
     char *home;
     bool remote;
-    _Atomic uint64_t *live;  /* NULL in PostgreSQL */
-    struct tracker *tracker; /* NULL: read where it is asked for */
+    struct state_generation *live; /* NULL in PostgreSQL */
+    struct tracker *tracker;       /* NULL: read on demand */
     uint64_t seen;
+    int64_t tracked; /* the version of the last copy of the tracker */
     struct stops_copy *copy;
+    bool follows;    /* the copy is kept current, so a new database may be filled from it */
+    bool incomplete; /* the database was made again and lacks some of what is stopped */
 };
 
 static const char stops_schema[] =
@@ -68,8 +72,12 @@ static void copy_free(void *what) {
 }
 
 static void *copy_load(struct db *db, struct err *err) {
+    int64_t version = db_is_remote(db) ? db_version(db, err) : 0;
+    if (version < 0)
+        return NULL;
     struct stops_copy *copy = copy_new();
     struct arena *a = &copy->arena;
+    copy->version = version;
     struct db_stmt *row =
         db_prepare(db, "SELECT id,scope,name,reason,by,at_ms,cancel FROM stops ORDER BY id LIMIT ?1");
     db_bind_int(row, 1, STATE_STOPS_MAX);
@@ -93,8 +101,45 @@ static int connect(struct state_stops *s, struct err *err) {
     return s->db ? 0 : db_open(s->home, STOPS_FILE, false, stops_schema, &s->db, err);
 }
 
+static void bind_stop(struct db_stmt *row, const struct state_stop *stop) {
+    db_bind_int(row, 1, (int64_t)stop->scope);
+    db_bind_text(row, 2, stop->name);
+    db_bind_text(row, 3, stop->reason);
+    db_bind_text(row, 4, stop->by);
+    db_bind_int(row, 5, (int64_t)stop->at_ms);
+    db_bind_int(row, 6, (stop->cancel ? STOP_CANCEL : 0) | (stop->untrusted ? STOP_UNTRUSTED : 0));
+}
+
+/* A database that was deleted and made again lacks what is stopped: it stays stopped. */
+static int put_back(struct state_stops *s, struct err *err) {
+    for (size_t i = 0; i < s->copy->count; i++) {
+        struct db_stmt *row =
+            db_prepare(s->db, "INSERT INTO stops(scope,name,reason,by,at_ms,cancel) VALUES(?1,?2,?3,?4,?5,?6)"
+                              " ON CONFLICT(scope,name) DO NOTHING");
+        bind_stop(row, &s->copy->items[i]);
+        if (db_run(row, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int reconnect(struct state_stops *s, struct err *err) {
+    bool is_new = false;
+    if (connect(s, err) < 0 || db_renew(s->db, true, &is_new, err) < 0)
+        return -1;
+    s->incomplete |= is_new && s->follows;
+    if (!s->incomplete)
+        return 0;
+    if (put_back(s, err) < 0)
+        return -1;
+    s->incomplete = false;
+    if (s->copy->count) /* others may have read the new database already */
+        state_generation_raise(s->live);
+    return 0;
+}
+
 static int load(struct state_stops *s, struct err *err) {
-    struct stops_copy *next = connect(s, err) == 0 ? copy_load(s->db, err) : NULL;
+    struct stops_copy *next = reconnect(s, err) == 0 ? copy_load(s->db, err) : NULL;
     if (!next)
         return -1;
     copy_free(s->copy);
@@ -131,10 +176,15 @@ int state_stops_open(const char *home, struct state_stops **ret_stops, struct er
 
 int state_stops_follow(struct state_stops *s, struct err *err) {
     static const struct tracker_ops ops = {.load = copy_load, .drop = copy_free};
+    s->follows = true;
     if (!s->remote)
         return 0;
     db_close(steal(s->db)); /* made again when something is to be stopped here */
     return tracker_start(s->home, STOPS_FILE, &ops, s, &s->tracker, err);
+}
+
+bool state_stops_reachable(const struct state_stops *s, struct err *err) {
+    return !s->tracker || tracker_is_fresh(s->tracker, err);
 }
 
 void state_stops_close(struct state_stops *s) {
@@ -148,15 +198,24 @@ void state_stops_close(struct state_stops *s) {
     free(s);
 }
 
+/* The tracker may have begun to read before a stop that this process made itself, and end after it: the newer
+ * copy stays, and the tracker sees the other version at its next look. A tracker that goes back follows a
+ * database that was put back. */
+static void take_tracked(struct state_stops *s, struct stops_copy *take_copy) {
+    bool old = take_copy->version < s->copy->version && take_copy->version >= s->tracked;
+    s->tracked = take_copy->version;
+    copy_free(old ? take_copy : s->copy);
+    if (!old)
+        s->copy = take_copy;
+}
+
 bool state_stops_refresh(struct state_stops *s) {
     uint64_t now = s->tracker ? tracker_generation(s->tracker) : state_generation_get(s->live);
     if (now == s->seen)
         return false;
     struct stops_copy *next = s->tracker ? tracker_take(s->tracker) : NULL;
-    if (next) {
-        copy_free(s->copy);
-        s->copy = next;
-    }
+    if (next)
+        take_tracked(s, next);
     if (s->tracker || load(s, NULL) == 0)
         s->seen = now;
     return true;
@@ -189,8 +248,8 @@ bool state_stops_distrusts(struct state_stops *s, struct slice server) {
 
 /* ---- changing ---- */
 
-/* Gates are notified before, so that a crash here cannot leave them without notice, and after, because only
- * then the change is visible. */
+/* Gates are notified before, so that a crash here cannot leave them without notice, and after, because
+ * only then the change is visible. */
 static int change(struct state_stops *s, struct db_stmt *row, uint64_t *ret_id, struct err *err) {
     state_generation_raise(s->live);
     if (db_step(row) && ret_id)
@@ -209,7 +268,7 @@ int state_stops_put(struct state_stops *s, const struct state_stop *stop, uint64
         "CONFLICT(scope,name)"
         " DO UPDATE SET reason=excluded.reason,by=excluded.by,at_ms=excluded.at_ms,cancel=excluded.cancel"
         " RETURNING id";
-    if (connect(s, err) < 0)
+    if (reconnect(s, err) < 0)
         return -1;
     state_stops_refresh(s);
     if (s->copy->count >= STATE_STOPS_MAX)
@@ -217,17 +276,12 @@ int state_stops_put(struct state_stops *s, const struct state_stop *stop, uint64
     if (stop->name.len > STATE_STOP_TEXT_MAX || stop->reason.len > STATE_STOP_TEXT_MAX)
         return err_set(err, "a name or reason has at most %d bytes", STATE_STOP_TEXT_MAX);
     struct db_stmt *row = db_prepare(s->db, sql);
-    db_bind_int(row, 1, (int64_t)stop->scope);
-    db_bind_text(row, 2, stop->name);
-    db_bind_text(row, 3, stop->reason);
-    db_bind_text(row, 4, stop->by);
-    db_bind_int(row, 5, (int64_t)stop->at_ms);
-    db_bind_int(row, 6, (stop->cancel ? STOP_CANCEL : 0) | (stop->untrusted ? STOP_UNTRUSTED : 0));
+    bind_stop(row, stop);
     return change(s, row, ret_id, err) < 0 ? -1 : 0;
 }
 
 int state_stops_remove(struct state_stops *s, uint64_t id, struct err *err) {
-    if (connect(s, err) < 0)
+    if (reconnect(s, err) < 0)
         return -1;
     struct db_stmt *row = db_prepare(s->db, "DELETE FROM stops WHERE ?1=0 OR id=?1");
     db_bind_int(row, 1, (int64_t)id);
@@ -237,6 +291,7 @@ int state_stops_remove(struct state_stops *s, uint64_t id, struct err *err) {
 struct stops_copy *state_stops_snapshot(const struct state_stops *s) {
     struct stops_copy *copy = copy_new();
     copy->count = s->copy->count;
+    copy->version = s->copy->version;
     for (size_t i = 0; i < copy->count; i++) {
         struct state_stop *to = &copy->items[i];
         *to = s->copy->items[i];
@@ -249,8 +304,9 @@ struct stops_copy *state_stops_snapshot(const struct state_stops *s) {
 
 void state_stops_take(struct state_stops *s, struct stops_copy *take_copy) {
     state_stops_refresh(s);
-    copy_free(s->tracker ? s->copy : take_copy);
-    if (s->tracker)
+    bool newer = s->tracker && take_copy->version > s->copy->version;
+    copy_free(newer ? s->copy : take_copy);
+    if (newer)
         s->copy = take_copy;
 }
 

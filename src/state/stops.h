@@ -23,7 +23,7 @@ struct state_stop {
     struct slice by;
     uint64_t at_ms;
     bool cancel;    /* calls in flight, too */
-    bool untrusted; /* a new server: agents do not even see what it has */
+    bool untrusted; /* a new server: agents do not see its tools */
 };
 
 struct state_stops;
@@ -34,20 +34,24 @@ void state_stops_close(struct state_stops *s); /* NULL is fine */
 /* For a gate: where the stops are in PostgreSQL a thread follows them, and refresh does not wait. */
 int state_stops_follow(struct state_stops *s, struct err *err);
 
-/* Re-reads changes. True when there were any; pointers handed out before are then invalid. If the store
- * cannot be read, the last known state stays. */
+/* True if the known stops are current as of STATE_FOLLOW_FRESH_MS ago. If not, no client can authenticate
+ * with a grant, because something may have been stopped elsewhere, and err says why. */
+bool state_stops_reachable(const struct state_stops *s, struct err *err);
+
+/* Re-reads changes. True if there were any; pointers returned before are then invalid. If the store cannot
+ * be read, the last known state stays. */
 bool state_stops_refresh(struct state_stops *s);
 size_t state_stops_count(const struct state_stops *s);
 const struct state_stop *state_stops_at(const struct state_stops *s, size_t i); /* the oldest first */
-/* What stops a call to this server under this grant, or NULL; for every call. */
+/* The stop that applies to this server and grant, or NULL; called for every call. */
 const struct state_stop *state_stops_match(struct state_stops *s, struct slice server, struct slice grant);
 
-/* Is this server new, and not trusted by an operator yet? For every list. */
+/* Is this server new, and not trusted by an operator yet? Called for every list. */
 bool state_stops_distrusts(struct state_stops *s, struct slice server);
 
-/* The same scope and name again replaces what was there. *ret_id may be NULL. */
+/* The same scope and name again replaces the stop. *ret_id may be NULL. */
 int state_stops_put(struct state_stops *s, const struct state_stop *stop, uint64_t *ret_id, struct err *err);
-/* How many were removed, or -1. id 0: all of them. */
+/* The number of removed stops, or -1. id 0: all of them. */
 int state_stops_remove(struct state_stops *s, uint64_t id, struct err *err);
 
 /* For a gate that changes its stops over another connection, on another thread: the change holds at `s` at

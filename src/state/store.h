@@ -1,5 +1,5 @@
-/* What a store of counters is: limits, reservations and the operations that each store implements. The stores
- * include this header; other rooms call them through state.h. */
+/* The interface of a store of counters: limits, reservations and the operations that each store
+ * implements. The stores include this header; other rooms call them through state.h. */
 #pragma once
 
 #include "base/err.h"
@@ -11,37 +11,37 @@
 
 enum state_kind {
     STATE_FIXED,      /* UTC calendar windows, see clock_window_start */
-    STATE_SLIDING,    /* the last window_ms milliseconds, in steps of 1/31: may forget late, never early */
+    STATE_SLIDING,    /* the last window_ms milliseconds, in steps of 1/31: may expire late, never early */
     STATE_BUCKET,     /* max = capacity; `refill` micro-units flow back each window_ms, continuously */
-    STATE_CONCURRENT, /* calls in flight: whole calls, given back by settle whatever the outcome, and when the
+    STATE_CONCURRENT, /* calls in flight: whole calls, released by settle whatever the outcome, and when the
                          process that holds them dies */
     STATE_IDENTICAL,  /* the same `fingerprint` within window_ms of its first time; the STATE_RECENT distinct
                          fingerprints seen last under a key are remembered */
 };
 
-/* When the store fails: the store's fail mode holds, unless the limit has its own. */
+/* If the store fails: the store's fail mode applies, unless the limit has its own. */
 enum state_fail { STATE_FAIL_AS_SET, STATE_FAIL_LIMIT_CLOSED, STATE_FAIL_LIMIT_OPEN };
 
 struct state_limit {
     enum state_kind kind;
     enum state_fail fail;
-    bool leasable;        /* counts whole calls, not money */
-    bool shadow;          /* would have refused: noted in the answer, not counted, not enforced */
-    struct slice key;     /* scope and identity included; kind and window need not be in it */
-    size_t scope_len;     /* its first bytes that name the scope: counters of one scope are kept together */
+    bool leasable;    /* counts whole calls, not money */
+    bool shadow;      /* would have refused: noted in the answer, not enforced */
+    struct slice key; /* with scope and identity; without kind and window */
+    size_t scope_len; /* length of the prefix that names the scope: counters of one scope are kept together */
     uint64_t window_ms;   /* 0 only for STATE_CONCURRENT */
     int64_t max;          /* the value after this call must stay <= max */
     int64_t refill;       /* STATE_BUCKET */
     int64_t amount;       /* >= 0; 0 checks without counting */
     uint64_t fingerprint; /* STATE_IDENTICAL: first bytes of the canonical argument hash */
-    struct slice owner;   /* whose call it is counted for; empty: no client with a share */
+    struct slice owner;   /* the client that it is counted for; empty: no client with a share */
 };
 
 enum state_step { STATE_DONE, STATE_WAIT };
 enum state_result {
     STATE_GRANTED,
     STATE_REFUSED, /* refused_index says by which limit */
-    STATE_FAULT,   /* the store failed and the fail mode is closed, or a limit is not well-formed */
+    STATE_FAULT,   /* the store failed and the fail mode is closed, or a limit is invalid */
 };
 enum state_outcome { STATE_KEEP, STATE_ROLLBACK };
 
@@ -69,9 +69,9 @@ struct state_store;
 struct state_ticket {
     struct state_answer answer;
     struct state_store *store;
-    struct state_hold *holds; /* NULL when nothing is held */
+    struct state_hold *holds; /* NULL if nothing is reserved */
     uint32_t count;
-    void *wait; /* a network store's own */
+    void *wait; /* private to a network store */
     struct state_hold few[STATE_LIMITS_FEW];
 };
 
@@ -84,15 +84,16 @@ struct state_config {
     const char
         *dsn; /* NULL or "sqlite:": the database in dir; "sqlite:PATH"; "memory:"; redis://, postgres:// */
     const char *dir;    /* where "sqlite:" lives: state.sqlite and state.live; made (0700) when absent */
-    const char *prefix; /* put in front of every key; NULL: none */
+    const char *prefix; /* prefix of every key; NULL: none */
     enum state_fail_mode fail_mode;
+    uint64_t timeout_ms; /* how long a reservation waits for a store on the network; 0: the default */
     int64_t lease_calls; /* Redis: calls of a large limit that are reserved together; 0: each by itself */
-    bool look_only;      /* for status: attach to what is there, count nothing */
+    bool read_only;      /* for status: attach to an existing store, count nothing */
     struct io_loop
-        *loop; /* where a store on the network waits for its answers; NULL: only asked for its health */
+        *loop; /* the loop on which a network store waits for responses; NULL: only its health is queried */
 };
 
-/* Counters that are read later. `values` has room for as many as are asked for. */
+/* Counters that are read later. `values` has room for all of them. */
 struct state_fetch {
     int64_t *values;
     void (*done)(struct state_fetch *fetch, enum state_result result);
@@ -106,9 +107,9 @@ struct state_counter { /* one counter, as `status` shows it */
     struct slice key;
     uint64_t window_ms;
     uint64_t start_ms;
-    int64_t value;    /* at the time asked for */
+    int64_t value;    /* at the requested time */
     int64_t max;      /* as last used */
-    uint64_t used_ms; /* when it was last reserved from */
+    uint64_t used_ms; /* time of the last reservation */
 };
 
 /* Upper bounds of health.answers. */
@@ -122,17 +123,17 @@ struct state_health {
     size_t counters;
     size_t processes;                      /* attached, this one included */
     uint64_t commits;                      /* durable marks written by this process */
-    uint64_t faults;                       /* calls that met a failing store */
-    uint64_t passed;                       /* of them, those that passed uncounted: fail mode open */
-    uint64_t leased;                       /* calls that passed from a slice, without a request */
-    uint64_t losses;                       /* how often a server that lost writes was noticed */
-    bool down;                             /* a store on the network that cannot be reached */
+    uint64_t faults;                       /* calls during which the store failed */
+    uint64_t passed;                       /* of these, calls that were allowed uncounted: fail mode open */
+    uint64_t leased;                       /* calls allowed from a slice, without a request */
+    uint64_t losses;                       /* detected losses of writes */
+    bool down;                             /* it cannot be reached, or its files were deleted */
     uint64_t requests, timeouts, connects; /* of one on the network */
     uint64_t unsent;    /* requests that were refused immediately: no connection, or too many */
-    uint64_t answer_us; /* waited for answers in all */
-    uint64_t
-        answers[STATE_ANSWER_BUCKETS + 1]; /* by how long that took, see state_answer_us; the rest last */
-    char fault[256];                       /* its last error */
+    uint64_t answer_us; /* total time of waiting for responses */
+    uint64_t answers[STATE_ANSWER_BUCKETS + 1]; /* by duration, see state_answer_us; the last one: longer */
+    char fault[256];                            /* its last error */
+    char warning[256];                          /* about its settings; empty: none */
 };
 
 struct state_ops {
@@ -156,7 +157,7 @@ struct state_store { /* first member of every store */
     enum state_fail_mode fail_mode;
 };
 
-/* Whether a call passes that the store could not count: when none of its limits wants it refused. */
+/* May a call pass that the store could not count? Yes, if none of its limits fails closed. */
 static inline bool state_opens(const struct state_store *store, const struct state_limit *limits,
                                size_t count) {
     for (size_t i = 0; i < count; i++) {
@@ -168,7 +169,7 @@ static inline bool state_opens(const struct state_store *store, const struct sta
     return true;
 }
 
-/* Bit i of give_back; limits from 64 on only when all bits are set. */
+/* Bit i of give_back; limits from 64 on only if all bits are set. */
 static inline bool state_gives_back(uint64_t give_back, size_t i) {
     return i < 64 ? give_back >> i & 1 : give_back == UINT64_MAX;
 }

@@ -20,11 +20,11 @@ static const struct {
 } store_meanings[] = {
     {"state.sqlite", "the counters start at zero: every limit can be used again"},
     {"grants.sqlite", "grants are lost: clients cannot authenticate until new ones are created"},
-    {"approvals.sqlite", "approvals are lost: calls that waited or were approved have to ask again"},
-    {"vault.sqlite", "the values behind tokens are lost: tokens are not restored any more"},
-    {"stops.sqlite", "what was stopped is not stopped any more"},
+    {"approvals.sqlite", "approvals are lost: calls that waited or were approved need a new approval"},
+    {"vault.sqlite", "the values behind tokens are lost: old tokens cannot be replaced by their values"},
+    {"stops.sqlite", "all stops of the kill switch are lost: what was stopped runs again"},
     {"versions.sqlite", "earlier versions of policies and settings are lost"},
-    {"logins.sqlite", "people have to sign in to the console again"},
+    {"logins.sqlite", "users must sign in to the console again"},
 };
 
 static const char *meaning_of(const char *name) {

@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-/* The database at `path` is there, with something in it. */
+/* The database at `path` exists and is not empty. */
 void state_stores_note(const char *path);
-/* For each that is gone: its name and what that means. Returns how many. `each` may be NULL. */
+/* Reports each missing database: its name and the consequence. Returns their number. `each` may be NULL. */
 size_t state_stores_missing(const char *home, void (*each)(void *ctx, const char *name, const char *meaning),
                             void *ctx);

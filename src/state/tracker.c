@@ -20,9 +20,10 @@ struct tracker {
     int wake[2];
     atomic_bool stop;
     _Atomic uint64_t generation;
-    _Atomic uint64_t fresh_ms; /* when the newest copy was last known to be right; by the steady clock */
+    _Atomic uint64_t fresh_ms; /* when the newest copy was last confirmed, by the steady clock */
     pthread_mutex_t mutex;
-    void *next; /* under the mutex */
+    void *next;       /* under the mutex, as is the next */
+    struct err fault; /* of the last look; no text: none */
 };
 
 static void publish(struct tracker *f, void *take_copy) {
@@ -33,14 +34,22 @@ static void publish(struct tracker *f, void *take_copy) {
     atomic_fetch_add(&f->generation, 1);
 }
 
+static void note_fault(struct tracker *f, const struct err *err) {
+    pthread_mutex_lock(&f->mutex);
+    f->fault = *err;
+    pthread_mutex_unlock(&f->mutex);
+}
+
 static void *tracker_thread(void *arg) {
     struct tracker *f = arg;
     int64_t known = -1;
     pthread_setname_np(pthread_self(), "follow");
     while (!atomic_load(&f->stop)) {
         uint64_t asked_ms = clock_mono_ms();
-        int64_t version = db_version(f->db, NULL);
-        void *copy = version >= 0 && version != known ? f->ops->load(f->db, NULL) : NULL;
+        struct err err = {0};
+        int64_t version = db_version(f->db, &err);
+        void *copy = version >= 0 && version != known ? f->ops->load(f->db, &err) : NULL;
+        note_fault(f, &err);
         if (copy) {
             known = version;
             publish(f, copy);
@@ -49,7 +58,7 @@ static void *tracker_thread(void *arg) {
             atomic_store(&f->fresh_ms, asked_ms);
         if (f->ops->idle)
             f->ops->idle(f->ctx, f->db);
-        db_wait(f->db, f->wake[0], STATE_FOLLOW_LOOK_MS);
+        db_wait(f->db, f->wake[0], STATE_FOLLOW_POLL_MS);
     }
     return NULL;
 }
@@ -107,6 +116,11 @@ void *tracker_take(struct tracker *f) {
     return next;
 }
 
-bool tracker_is_fresh(const struct tracker *f) {
-    return clock_mono_ms() - atomic_load(&f->fresh_ms) <= STATE_FOLLOW_FRESH_MS;
+bool tracker_is_fresh(struct tracker *f, struct err *err) {
+    if (clock_mono_ms() - atomic_load(&f->fresh_ms) <= STATE_FOLLOW_FRESH_MS)
+        return true;
+    pthread_mutex_lock(&f->mutex);
+    err_set(err, "%s", f->fault.text[0] ? f->fault.text : "PostgreSQL: no answer in time");
+    pthread_mutex_unlock(&f->mutex);
+    return false;
 }

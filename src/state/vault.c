@@ -12,7 +12,7 @@ struct state_vault {
     struct db *db;
 };
 
-/* Tokens lost with the machine's power are unknown tokens: no reason to wait for the disk at every result. */
+/* Tokens lost in a power failure become unknown tokens: not worth an fsync for every result. */
 static const char vault_schema[] = "PRAGMA synchronous=NORMAL;"
                                    "CREATE TABLE IF NOT EXISTS vault("
                                    " scope BLOB NOT NULL, id TEXT NOT NULL, sealed BLOB NOT NULL,"
@@ -87,7 +87,8 @@ bool state_vault_get(struct state_vault *v, struct slice scope, struct slice id,
 
 unsigned state_vault_prefix(struct state_vault *v, struct slice scope, struct slice prefix, uint64_t now_ms,
                             struct arena *a, struct slice *ret_id, struct slice *ret_sealed) {
-    /* ids hold A-Z, 0-9 and _ only: whatever starts so lies below the same text with a tilde behind */
+    /* ids contain only A-Z, 0-9 and _, so everything with this prefix sorts below the prefix followed by a
+     * tilde */
     int found = look(
         v, "SELECT id, sealed FROM vault WHERE scope=?1 AND id>=?2 AND id<?2||'~' AND expires_ms>?3 LIMIT 2",
         scope, prefix, now_ms, a, ret_id, ret_sealed, NULL);

@@ -10,23 +10,23 @@ struct state_vault;
 
 int state_vault_open(const char *home, struct state_vault **ret_vault, struct err *err);
 void state_vault_close(struct state_vault *v); /* NULL is fine */
-/* In PostgreSQL: every look takes its time. */
+/* In PostgreSQL: every access may be slow. */
 bool state_vault_is_remote(const struct state_vault *v);
 
 /* Between begin and commit everything is stored atomically. */
 int state_vault_begin(struct state_vault *v, struct err *err);
 int state_vault_put(struct state_vault *v, struct slice scope, struct slice id, struct slice sealed,
                     uint64_t expires_ms, struct err *err);
-int state_vault_commit(struct state_vault *v, struct err *err); /* takes all of it back when it fails */
+int state_vault_commit(struct state_vault *v, struct err *err); /* rolls everything back if it fails */
 
-/* 1 and the sealed bytes in the arena; 0 when there are none, or their time is over; -1. */
+/* 1 and the encrypted bytes in the arena; 0 if there are none or they have expired; -1. */
 int state_vault_find(struct state_vault *v, struct slice scope, struct slice id, uint64_t now_ms,
                      struct arena *a, struct slice *ret_sealed, struct err *err);
-/* The same; false also when the store failed. */
+/* The same; also false if the store failed. */
 bool state_vault_get(struct state_vault *v, struct slice scope, struct slice id, uint64_t now_ms,
                      struct arena *a, struct slice *ret_sealed);
-/* Rows of the scope whose id starts so: 0, 1 (filled) or 2 for "several". */
+/* Rows of the scope whose id starts with this: 0, 1 (filled) or 2 for "several". */
 unsigned state_vault_prefix(struct state_vault *v, struct slice scope, struct slice prefix, uint64_t now_ms,
                             struct arena *a, struct slice *ret_id, struct slice *ret_sealed);
-/* Forgets what is over; returns how many rows. */
+/* Deletes expired rows; returns their number. */
 size_t state_vault_expire(struct state_vault *v, uint64_t now_ms);

@@ -41,7 +41,7 @@ static struct db_stmt *prepare(struct state_versions *v, const char *sql, struct
     return row;
 }
 
-/* The newest one's number, 0 when there is none; *ret_same: it has this hash. */
+/* The newest version's number, 0 if there is none; *ret_same: it has this hash. */
 static int newest(struct state_versions *v, struct slice path, const char hash[SHA_HEX], uint64_t *ret_number,
                   bool *ret_same, struct err *err) {
     static const char sql[] = "SELECT number, hash FROM versions WHERE path=?1 ORDER BY number DESC LIMIT 1";

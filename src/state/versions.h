@@ -21,13 +21,13 @@ struct state_versions;
 int state_versions_open(const char *home, struct state_versions **ret_versions, struct err *err);
 void state_versions_close(struct state_versions *v); /* NULL is fine */
 
-/* Adds a version unless the newest of this file has the same text. Of more than STATE_VERSIONS_MAX the oldest
- * goes. */
+/* Adds a version unless the newest of this file has the same text. With more than STATE_VERSIONS_MAX the
+ * oldest is deleted. */
 int state_versions_add(struct state_versions *v, struct slice path, struct slice text, struct slice by,
                        struct slice note, uint64_t now_ms, struct err *err);
 /* Newest first; the texts are valid inside the call only. */
 int state_versions_list(struct state_versions *v, struct slice path,
                         void (*each)(void *ctx, const struct state_version *one), void *ctx, struct err *err);
-/* 1 and the text, in the arena; 0 when there is none; -1. */
+/* 1 and the text, in the arena; 0 if there is none; -1. */
 int state_versions_get(struct state_versions *v, struct slice path, uint64_t number, struct arena *a,
                        struct slice *ret_text, struct err *err);

@@ -22,7 +22,8 @@ static inline int database_setup(const char *home) {
     if (!f || fprintf(f, "%s\n", getenv("SALLYPORT_TEST_DATABASE")) < 0 || fclose(f) != 0 ||
         db_open(home, "grants.sqlite", false, "", &db, &err) < 0 ||
         db_run(db_prepare(
-                   db, "TRUNCATE grants, approvals, repeats, vault, stops, versions, logins, secrets, keys"),
+                   db, "TRUNCATE grants, approvals, repeats, vault, stops, versions, logins, secrets, keys, "
+                       "pins, pin_holds, server_logins"),
                &err) < 0)
         return fprintf(stderr, "%s\n", err.text), -1;
     db_close(db);

@@ -40,10 +40,10 @@ static int teardown(void **state) {
     return rmdir(dir);
 }
 
-static struct state_grants *open_grants(bool look_only) {
+static struct state_grants *open_grants(bool read_only) {
     struct state_grants *g = NULL;
     struct err err = {0};
-    if (state_grants_open(dir, look_only, &g, &err) < 0)
+    if (state_grants_open(dir, read_only, &g, &err) < 0)
         fail_msg("%s", err.text);
     return g;
 }
@@ -60,6 +60,35 @@ static void create(struct state_grants *g, const struct state_grant *grant, char
 
 static const struct state_grant *find(struct state_grants *g, const char *token, uint64_t now_ms) {
     return state_grants_by_token(g, slice_str(token), now_ms);
+}
+
+/* Files that were deleted under a gate: it must hear of revocations in the new ones. */
+static void test_followed_after_a_deletion(void **state) {
+    (void)state;
+    static const char *const files[] = {"grants.live", "grants.sqlite", "grants.sqlite-wal",
+                                        "grants.sqlite-shm"};
+    struct err err = {0};
+    char old[STATE_TOKEN_TEXT], fresh[STATE_TOKEN_TEXT];
+    if (database_is_remote())
+        return;
+    struct state_grants *gate = open_grants(false);
+    struct state_grant ci = plain("ci"), other = plain("other");
+    create(gate, &ci, old);
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        char path[128];
+        snprintf(path, sizeof(path), "%s/%s", dir, files[i]);
+        assert_int_equal(unlink(path), 0);
+    }
+    struct state_grants *desk = open_grants(false);
+    create(desk, &other, fresh);
+    for (int i = 0; !find(gate, fresh, 2000); i++) {
+        assert_true(i < 1000);
+        poll(NULL, 0, 10);
+        assert_int_equal(state_grants_refresh(gate, &err), 0);
+    }
+    assert_null(find(gate, old, 2000));
+    state_grants_close(desk);
+    state_grants_close(gate);
 }
 
 static void test_what_was_given_comes_back(void **state) {
@@ -170,7 +199,7 @@ static void test_revoked_at_once_elsewhere(void **state) {
     create(here, &grant, token);
     wait_for_change(there, before);
     assert_true(state_grants_stale(there));
-    assert_true(state_grants_reachable(there));
+    assert_true(state_grants_reachable(there, NULL));
     assert_null(find(there, token, 1));
     assert_int_equal(state_grants_seen(there), before);
     assert_int_equal(state_grants_refresh(there, &err), 0);
@@ -304,6 +333,7 @@ static void test_roles(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(test_what_was_given_comes_back),
+        TEST(test_followed_after_a_deletion),
         TEST(test_only_the_hash_is_kept),
         TEST(test_no_token_but_its_own),
         TEST(test_revoked_at_once_elsewhere),

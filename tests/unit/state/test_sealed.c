@@ -83,7 +83,7 @@ static void test_nothing_but_the_owner_and_the_key(void **state) {
     assert_int_equal(write(fd, "0123456789abcdef0123456789abcdef", 32), 32);
     close(fd);
     assert_int_equal(get("a", &out, &err), -1);
-    assert_non_null(strstr(err.text, "does not open"));
+    assert_non_null(strstr(err.text, "cannot be decrypted"));
     buf_free(&out);
 }
 

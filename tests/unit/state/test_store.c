@@ -375,17 +375,49 @@ static void test_fail_modes(void **state) {
     }
 }
 
+static void expect_fault(struct state_store *store, const char *text) {
+    struct state_limit limit = limit_of("k", STATE_FIXED, 2);
+    struct state_ticket ticket;
+    struct state_health health;
+    state_health(store, &health);
+    assert_true(health.down);
+    assert_non_null(strstr(health.fault, text));
+    assert_int_equal(reserve(store, &limit, 1, &ticket), STATE_FAULT);
+    state_close(store);
+    store = open_store("sqlite:");
+    state_health(store, &health);
+    assert_false(health.down);
+    assert_true(take(store, limit));
+    state_close(store);
+}
+
 static void test_removed_table_is_a_fault(void **state) {
     (void)state;
     struct state_store *store = open_store("sqlite:");
     remove_live();
-    struct state_limit limit = limit_of("k", STATE_FIXED, 2);
-    struct state_ticket ticket;
-    assert_int_equal(reserve(store, &limit, 1, &ticket), STATE_FAULT);
-    state_close(store);
-    store = open_store("sqlite:");
-    assert_true(take(store, limit));
-    state_close(store);
+    expect_fault(store, "removed from the state directory");
+}
+
+static void test_removed_database_is_a_fault(void **state) {
+    (void)state;
+    char path[128];
+    struct state_store *store = open_store("sqlite:");
+    snprintf(path, sizeof(path), "%s/state.sqlite", dir);
+    assert_int_equal(unlink(path), 0);
+    expect_fault(store, "was deleted while it was in use");
+}
+
+/* An empty table would let every limit be used again. */
+static void test_overwritten_table_is_a_fault(void **state) {
+    (void)state;
+    char path[128];
+    static const char zeros[4096];
+    struct state_store *store = open_store("sqlite:");
+    snprintf(path, sizeof(path), "%s/state.live", dir);
+    FILE *f = fopen(path, "r+");
+    assert_int_equal(fwrite(zeros, sizeof(zeros), 1, f), 1);
+    fclose(f);
+    expect_fault(store, "overwritten");
 }
 
 static void count_counter(void *ctx, const struct state_counter *c) {
@@ -397,7 +429,7 @@ static void count_counter(void *ctx, const struct state_counter *c) {
 static void test_looking(void **state) {
     (void)state;
     struct state_store *store = open_store("sqlite:"), *look = NULL;
-    struct state_config config = {.dir = dir, .look_only = true};
+    struct state_config config = {.dir = dir, .read_only = true};
     struct err err = {0};
     int64_t sum = 0;
     take(store, limit_of("seen", STATE_FIXED, 5));
@@ -454,6 +486,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_callers_at_once, setup, teardown),
         cmocka_unit_test_setup_teardown(test_fail_modes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_removed_table_is_a_fault, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_removed_database_is_a_fault, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_overwritten_table_is_a_fault, setup, teardown),
         cmocka_unit_test_setup_teardown(test_looking, setup, teardown),
         cmocka_unit_test(test_dsn),
     };

@@ -27,7 +27,8 @@
 #define HOUR_MS 3600000
 #define UP_TRIES 500
 #define UP_STEP_MS 20
-#define WINDOW_MS 2400 /* that a test waits out: long enough for some calls on a busy machine */
+#define PATIENT_MS 30000 /* for stores that answer: a busy machine stalls for longer than the default */
+#define WINDOW_MS 2400   /* that a test waits out: long enough for some calls on a busy machine */
 
 static char dir[64];
 static char dsn[512];
@@ -151,16 +152,17 @@ static void pass_ms(uint64_t ms) {
     }
 }
 
-static struct state_store *open_mode(enum state_fail_mode mode) {
+static struct state_store *open_mode(enum state_fail_mode mode, uint64_t timeout_ms) {
     struct state_store *store = NULL;
     struct err err = {0};
-    struct state_config config = {.dsn = dsn, .dir = dir, .loop = &loop, .fail_mode = mode, .prefix = "t:"};
+    struct state_config config = {
+        .dsn = dsn, .dir = dir, .loop = &loop, .fail_mode = mode, .prefix = "t:", .timeout_ms = timeout_ms};
     if (state_open(&config, &store, &err) < 0)
         fail_msg("%s", err.text);
     return store;
 }
 static struct state_store *open_store(void) {
-    struct state_store *store = open_mode(STATE_FAIL_CLOSED);
+    struct state_store *store = open_mode(STATE_FAIL_CLOSED, PATIENT_MS);
     struct state_health health;
     state_health(store, &health);
     for (int i = 0; i < UP_TRIES && health.down; i++) {
@@ -492,8 +494,12 @@ static void test_cancelled(void **state) {
 static struct state_store *open_leasing(int64_t calls) {
     struct state_store *store = NULL;
     struct err err = {0};
-    struct state_config config = {
-        .dsn = dsn, .dir = dir, .loop = &loop, .prefix = "t:", .lease_calls = calls};
+    struct state_config config = {.dsn = dsn,
+                                  .dir = dir,
+                                  .loop = &loop,
+                                  .prefix = "t:",
+                                  .lease_calls = calls,
+                                  .timeout_ms = PATIENT_MS};
     if (state_open(&config, &store, &err) < 0)
         fail_msg("%s", err.text);
     return store;
@@ -629,7 +635,7 @@ static void test_lease_over(void **state) {
 
 static void test_stalled(void **state) {
     (void)state;
-    struct state_store *closed = open_mode(STATE_FAIL_CLOSED), *open = open_mode(STATE_FAIL_OPEN);
+    struct state_store *closed = open_mode(STATE_FAIL_CLOSED, 0), *open = open_mode(STATE_FAIL_OPEN, 0);
     struct state_limit limit = limit_of("stalled", STATE_FIXED, 5);
     struct state_ticket ticket;
     struct state_health health;
@@ -729,8 +735,8 @@ static void test_addresses(void **state) {
     } rows[] = {
         {"redis:", "write redis://"},
         {"redis://h:0", "names no host"},
-        {"redis://h:99999", "is no port"},
-        {"redis://h/x", "is no number of a database"},
+        {"redis://h:99999", "is not a valid port"},
+        {"redis://h/x", "is not a valid number of a database"},
         {"redis://%zz@h", "password is not"},
         {"unix://relative", "absolute path"},
         {"redis://h?a=b", "unknown option `a`"},
