@@ -39,7 +39,7 @@ static bool path_fits(const char *pattern, struct slice path, struct args *ret) 
     return true;
 }
 
-/* The route, or NULL; *ret_methods are those that the path is there for. A path without {…} comes first. */
+/* The route, or NULL. *ret_methods are the methods that the path has. Paths without {…} are tried first. */
 static const struct api_route *find_route(const struct http_head *head, struct args *ret_args,
                                           uint32_t *ret_methods) {
     const struct api_route *found = NULL;
@@ -75,7 +75,7 @@ static void answer_method(struct api_call *c, uint32_t methods) {
     api_error(c, 405, "method not allowed");
 }
 
-/* %41 is A; empty when it is malformed or holds a NUL. */
+/* %41 is A. Empty if it is malformed or contains a NUL. */
 static struct slice decode(struct api_call *c, struct slice text) {
     char *to = arena_alloc(&c->arena, text.len + 1);
     size_t len = 0;
@@ -96,8 +96,8 @@ static struct slice decode(struct api_call *c, struct slice text) {
     return slice_of(to, len);
 }
 
-/* A client of an open gate may only read and test policies: agents are among them, and one that could make
- * grants, decide, or write a policy could allow its own calls. */
+/* Without authentication a client may only read and test policies. Agents are among these clients, and one
+ * that could create grants, decide approvals or write a policy could allow its own calls. */
 static bool may(const struct principal *who, const struct api_route *route) {
     uint32_t has = who ? who->roles : 0;
     if (!route->roles)
@@ -115,13 +115,13 @@ static bool read_body(struct api_call *c, const struct api_route *route) {
         return api_error(c, 413, "at most %u bytes", ADMIN_BODY_MAX), false;
     if (!http_media_is(http_value(r->head, HTTP_FIELD_TYPE), SLICE("application/json")))
         return api_error(c, 415, "Content-Type must be application/json"), false;
-    /* A copy: the request may outlast the connection's buffer. */
+    /* A copy, because the request may outlive the connection's buffer. */
     enum tape_fault fault = tape_parse(&c->body, arena_dup(&c->arena, r->body), NULL);
     if (fault != TAPE_OK)
         return api_error(c, 400, "%s", tape_fault_text(fault)), false;
     if (!tape_is(&c->body, 0, TAPE_OBJECT))
         return api_error(c, 400, "the body must be an object"), false;
-    return true;
+    return api_body_check(c);
 }
 
 static void serve_api(struct admin *a, const struct web_request *r) {
@@ -130,6 +130,7 @@ static void serve_api(struct admin *a, const struct web_request *r) {
     uint32_t methods;
     struct args args;
     const struct api_route *route = find_route(r->head, &args, &methods);
+    c.route = route;
     if (route) {
         c.arg = decode(&c, args.items[0]);
         c.arg2 = decode(&c, args.items[1]);
@@ -139,7 +140,7 @@ static void serve_api(struct admin *a, const struct web_request *r) {
     else if (!route || (args.count > 0 && !c.arg.len) || (args.count > 1 && !c.arg2.len))
         api_error(&c, 404, "Not found");
     else if (!may(r->who, route))
-        api_error(&c, 403, "this needs another role");
+        api_error(&c, 403, "your role does not allow this");
     else if (read_body(&c, route))
         route->serve(&c);
     api_call_end(&c);

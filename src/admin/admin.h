@@ -1,5 +1,5 @@
-/* What people and their tools see of a running gate: /metrics, the admin API under /api/v1 and the console
- * under /ui/. It is handed to the HTTP front as a site (session/web.h). */
+/* The operators' view of a running gate: /metrics, the admin API under /api/v1 and the console under /ui/.
+ * The HTTP front serves it as a site (session/web.h). */
 #pragma once
 
 #include "session/session.h"
@@ -9,26 +9,26 @@ struct admin;
 
 struct admin_config {
     struct core *core;
-    const char *home;            /* outlives it */
-    const char *callback_secret; /* its holders may decide approvals by callback; NULL: callbacks are off */
+    const char *home;            /* must outlive the site */
+    const char *callback_secret; /* signs callbacks that decide approvals; NULL: callbacks are off */
 };
 
 struct admin *admin_new(const struct admin_config *config);
 void admin_set_secret(struct admin *a, const char *callback_secret);
-/* An identity provider at which people sign in. */
+/* An identity provider for sign-in to the console. */
 struct admin_provider {
     const char *issuer;
     const char *client_id;
     const char *client_secret; /* NULL: a public client */
-    const char *const *scopes; /* none: the usual */
+    const char *const *scopes; /* none: the default scopes */
     size_t scope_count;
     uint64_t session_ms; /* 0: the default */
-    bool sign_out;       /* there, too */
+    bool sign_out;       /* signs out at the provider, too */
 };
-/* These instead of those before; texts are copied. They send people back to `origin`. */
+/* Replaces the providers; texts are copied. Users return to `origin` after they have signed in. */
 void admin_set_providers(struct admin *a, const char *origin, const struct admin_provider *items,
                          size_t count);
 void admin_free(struct admin *a); /* after the front is closed; NULL is fine */
 const struct web_site *admin_site(struct admin *a);
-/* The OpenAPI document, made from the table of routes. */
+/* The OpenAPI document, generated from the table of routes. */
 void admin_openapi(struct buf *out);

@@ -1,4 +1,4 @@
-/* Private to the admin room: one request at the API, and the table of what can be asked. */
+/* Private to the admin room: one request to the API, and the table of routes. */
 #pragma once
 
 #include "admin/limits.h"
@@ -25,39 +25,40 @@ struct admin {
     struct web_site site;
     uint64_t started_ms;
     struct state_grants
-        *grants; /* of the thread in stored.c, like the next four; NULL before the first use */
+        *grants; /* used by the thread in stored.c, like the next four; NULL before the first use */
     struct state_logins *logins;
     struct state_versions *versions;
     struct state_approvals *approvals;
     struct state_stops *stops;
-    size_t stored_count;             /* requests that wait for them */
-    bool closing;                    /* the gate ends: what is written is taken up at its next start */
+    size_t stored_count;             /* requests that wait for that thread */
+    bool closing;                    /* the gate is stopping: what is written is applied at its next start */
     struct api_providers *providers; /* NULL: none */
-    struct list desks;               /* sessions of people who make calls from the console */
-    struct list tallies;             /* of the log, one for each span that was asked for */
-    struct list jobs;                /* of the audit log */
+    struct list desks;               /* sessions of users who make calls from the console */
+    struct list tallies;             /* sums of the log, one per requested span */
+    struct list jobs;                /* live streams of the audit log */
     size_t job_count;
     struct list streams;
     size_t stream_count;
     struct io_timer tail_timer;
-    bool tail_busy;
-    uint64_t tail_seq; /* the newest record that was passed on; 0 before the first look */
+    bool tail_busy, tail_known; /* known: tail_seq has been read */
+    uint64_t tail_seq;          /* the newest record that was sent; 0: the log is empty */
 };
 
 struct api_call {
     struct admin *admin;
     const struct web_request *request;
-    uint64_t now_ms;   /* when the request came, by the wall clock */
-    struct slice arg;  /* what stands for the first {…} in the path, decoded */
-    struct slice arg2; /* and for the second */
-    struct slice more; /* further header lines of the answer */
+    const struct api_route *route;
+    uint64_t now_ms;   /* arrival of the request, wall clock */
+    struct slice arg;  /* the value of the first {…} in the path, decoded */
+    struct slice arg2; /* the value of the second */
+    struct slice more; /* further header lines of the response */
     struct arena arena;
     struct tape body;
-    struct buf out; /* the answer in the making */
+    struct buf out; /* the response being built */
     struct emit e;
-    struct api_stored *stored; /* see api_store(); NULL while the request is served */
-    void *what;                /* the handler's, from one step to the next */
-    struct err err;            /* with `fault`, the status: a step of a store failed */
+    struct api_stored *stored; /* see api_store(); NULL while the handler runs */
+    void *what;                /* state of the handler between steps */
+    struct err err;            /* the status to respond with if `fault` is set: a step of a store failed */
     int fault;
 };
 
@@ -70,7 +71,7 @@ struct api_query {
 struct api_route {
     enum http_method method;
     const char *path; /* with at most two {names} */
-    uint32_t roles;   /* any of these, or admin; 0: a proof of its own */
+    uint32_t roles;   /* any of these, or admin; 0: the handler authenticates the request itself */
     void (*serve)(struct api_call *c);
     const char *id;
     const char *summary;
@@ -78,41 +79,47 @@ struct api_route {
     const char *body;              /* name of a schema, or NULL */
     const char *answer;            /* name of a schema */
     bool body_optional;
-    bool changes; /* changes something: refused without authentication */
-    bool made;    /* answers 201 */
+    bool changes; /* changes something: refused where authentication is off */
+    bool made;    /* responds 201 */
+    bool counted; /* a header says how many entries all pages have */
 };
 extern const struct api_route api_routes[];
 extern const char api_schemas[];
 
-/* One page of a list: `limit` entries behind the one that `cursor` names. */
+/* One page of a list: `limit` entries after the one that `cursor` names. */
 struct api_page {
     struct arena *arena;
     uint64_t left;
     struct slice after, last; /* keys of entries */
     bool skipping, more;
+    int64_t total; /* entries on all pages; 0: not counted, or none */
 };
-/* Reads both; `fallback` is the limit where none was asked for. False: answered. */
+/* Reads both; `fallback` is the default of `limit`. Returns false after responding with an error. */
 bool api_page_read(struct api_call *c, uint64_t fallback, struct api_page *ret_page);
-/* The same, and begins the array. */
+/* The same, and starts the array. */
 bool api_page_open(struct api_call *c, uint64_t fallback, struct api_page *ret_page);
-/* Is the entry with this key on the page? Entries have keys of their own and come in one order. */
+/* Is the entry with this key on the page? Keys are unique, and entries come in a fixed order. */
 bool api_page_takes(struct api_page *p, struct slice key);
-/* The header line that names the cursor of the next page; empty where there is none. */
+/* The header lines with the cursor of the next page, unless this is the last one, and with the total, if it
+ * was counted. */
 struct slice api_page_head(const struct api_page *p);
-#define API_PAGE_GONE "the entry of this cursor is gone: begin with the first page again"
-/* Ends the array and the request; the head of the answer names the cursor of the next page. */
+#define API_PAGE_GONE "the entry of this cursor no longer exists: start with the first page again"
+/* Ends the array and the request. The response's header names the cursor of the next page. */
 void api_page_answer(struct api_call *c, const struct api_page *p);
 
-/* audit.c. Does the query ask for all gates of the fleet? False, and answered, where this gate has none. */
+/* audit.c. Does the query ask for all gates of the fleet? Responds with an error and returns false if this
+ * gate is in none. */
 bool api_query_fleet(struct api_call *c, bool *ret_fleet);
 /* api_call.c */
 void api_call_begin(struct api_call *c, struct admin *a, const struct web_request *r);
 void api_call_end(struct api_call *c);
-/* Exactly one of these two ends a request. Nothing is sent to a client who has gone. */
+/* Exactly one of these two ends a request. Nothing is sent to a client that has disconnected. */
 void api_answer(struct api_call *c, int status);
+/* Is the body what the route's schema says? Responds with an error and returns false if it is not. */
+bool api_body_check(struct api_call *c);
 void api_error(struct api_call *c, int status, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Records what was done here, and by which principal. */
+/* Records an action and its principal in the audit log. */
 struct audit_action;
 void api_record(struct api_call *c, struct audit_action action);
 
@@ -120,60 +127,60 @@ void api_record(struct api_call *c, struct audit_action action);
 struct slice api_member(struct api_call *c, const char *name);
 /* A query parameter, or empty. */
 struct slice api_query_text(struct api_call *c, const char *name);
-/* A whole number in the body; `fallback` when absent. False, and answered, when it is none between 0 and max.
- */
+/* A whole number in the body; `fallback` if absent. Responds with an error and returns false if it is not
+ * between 0 and max. */
 bool api_member_number(struct api_call *c, const char *name, uint64_t max, uint64_t fallback,
                        uint64_t *ret_value);
 bool api_member_flag(struct api_call *c, const char *name);
-/* A number between 1 and max; `fallback` when absent. False, and answered, when it is none. */
+/* A number between 1 and max; `fallback` if absent. Responds with an error and returns false if it is
+ * invalid. */
 bool api_query_number(struct api_call *c, const char *name, uint64_t max, uint64_t fallback,
                       uint64_t *ret_value);
 
-/* A time in UTC, RFC 3339; 0 for an empty text. False, and answered, when it is none. */
+/* A time in UTC, RFC 3339; 0 for an empty text. Responds with an error and returns false if it is invalid. */
 bool api_read_time(struct api_call *c, const char *name, struct slice text, uint64_t *ret_us);
 
-/* worker.c: work that takes time which calls do not have. `run` works in a thread of the pool and writes the
- * answer; then the client gets it, or `done` is called on the loop. What it works on lives in the job's
- * arena. */
+/* worker.c: work that is too slow for the event loop. `run` works in a thread of the pool and writes the
+ * response. Then the client gets it, or `done` is called on the loop. The job's arena owns its data. */
 struct api_job {
     uv_work_t work;
     struct list node;
-    struct admin *admin;     /* NULL once that is gone; not for the thread */
-    struct web_reply *reply; /* NULL when the client has gone */
+    struct admin *admin;     /* NULL once the site is freed; not for use by the thread */
+    struct web_reply *reply; /* NULL when the client has disconnected */
     void (*run)(struct api_job *j);
-    void (*done)(struct api_job *j); /* NULL: the answer is for the reply */
-    void (*drop)(void *what);        /* NULL: it goes with the arena */
+    void (*done)(struct api_job *j); /* NULL: the response goes to the reply */
+    void (*drop)(void *what);        /* NULL: freed with the arena */
     const char *home;
     struct arena arena;
     void *what;
     struct buf out;
     struct emit e;
-    const char *type;  /* of the answer; NULL: application/json */
+    const char *type;  /* of the response; NULL: application/json */
     struct slice more; /* header lines */
-    int status;        /* of the answer; 0: 200 */
+    int status;        /* of the response; 0: 200 */
     bool failed;
     struct err err;
 };
-/* For this request; NULL, and answered, when too many are worked on. */
+/* Creates a job for this request. Responds with an error and returns NULL if there are too many. */
 struct api_job *api_job_for(struct api_call *c);
 struct api_job *api_job_new(struct admin *a);
 void api_job_start(struct api_job *j, void (*run)(struct api_job *j));
-void api_jobs_leave(struct admin *a); /* the threads end by themselves, and their results with them */
+void api_jobs_leave(struct admin *a); /* the threads end on their own, and drop their results */
 
-/* stored.c: the last thing that a handler does. `run` uses the stores on their thread; it touches nothing but
- * the call and may begin the answer. Then `done` ends the request on the loop or goes on to the next step. If
- * `run` has set `fault`, the request ends with that instead. The head and the body of the request are gone.
- */
+/* stored.c: the last thing that a handler does. `run` uses the stores on their thread. It touches nothing
+ * but the call, and may start the response. Then `done` ends the request on the loop, or continues with
+ * the next step. If `run` has set `fault`, the request ends with that error instead. Head and body of the
+ * request are no longer available. */
 void api_store(struct api_call *c, void (*run)(struct api_call *c), void (*done)(struct api_call *c));
-/* For `run`: sets this status when it failed. */
+/* For `run`: sets this status if it failed. */
 bool api_store_failed(struct api_call *c, int status, bool failed);
-/* For `run`; NULL: failed. */
+/* For `run`; NULL if it failed. */
 struct state_grants *api_store_grants(struct api_call *c);
 struct state_logins *api_store_logins(struct api_call *c);
 struct state_versions *api_store_versions(struct api_call *c);
 struct state_approvals *api_store_approvals(struct api_call *c);
 struct state_stops *api_store_stops(struct api_call *c);
-/* Waits for what is under way. */
+/* Waits for requests in flight. */
 void api_stores_close(struct admin *a);
 
 /* signin.c */
@@ -188,8 +195,8 @@ struct slice api_login_cookie(struct arena *a, uint16_t port, bool secure, const
 void api_issuers(struct api_call *c);
 void api_sign_in_begin(struct api_call *c);
 void api_sign_in_finish(struct api_call *c);
-/* The login is over; `token` is its ID token. True: the provider is asked where its session is ended, and the
- * call is answered then, with `cookie` in its head. */
+/* The login has ended; `token` is its ID token. Returns true if the provider is asked where its session
+ * ends; the call is then answered later, with `cookie` in its head. */
 bool api_sign_out_there(struct api_call *c, struct slice token, struct slice cookie);
 struct admin_provider;
 void api_providers_set(struct admin *a, const char *origin, const struct admin_provider *items, size_t count);
@@ -207,7 +214,7 @@ void api_calls(struct api_call *c);
 void api_call_cancel(struct api_call *c);
 /* desk.c */
 struct server;
-/* The server is asked for its tools, and the answer lists them; false: it cannot be asked. */
+/* Asks the server for its tools and responds with them. False: the server cannot be asked. */
 bool api_desk_list(struct api_call *c, struct server *server, const struct api_page *page);
 void api_playground(struct api_call *c);
 void api_desks_free(struct admin *a);
@@ -259,7 +266,7 @@ void api_validate(struct api_call *c);
 void api_dry_run(struct api_call *c);
 void api_explain(struct api_call *c);
 void api_problems(struct emit *e, const struct policy_problems *problems);
-/* Warnings, also about conditions that do not fit the tools of the gate's servers. */
+/* Writes warnings, including conditions that do not match the tools of the gate's servers. */
 void api_lint(const struct api_call *c, const struct policy *p, struct policy_problems *problems);
 /* policyfiles.c */
 void api_policy(struct api_call *c);

@@ -1,4 +1,4 @@
-/* One request at the API: what was asked, and its answer. */
+/* One request to the API: its parameters and its response. */
 #include "admin/api.h"
 #include "audit/audit.h"
 #include "base/clock.h"
@@ -22,7 +22,7 @@ void api_call_end(struct api_call *c) {
     arena_free(&c->arena);
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 #define API_HEADERS "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
 
@@ -53,7 +53,7 @@ void api_error(struct api_call *c, int status, const char *fmt, ...) {
     api_answer(c, status);
 }
 
-/* ---- what was asked ---- */
+/* ---- parameters ---- */
 
 struct slice api_member(struct api_call *c, const char *name) {
     uint32_t node = c->body.count ? tape_get_str(&c->body, 0, name) : 0;
@@ -106,7 +106,7 @@ bool api_page_read(struct api_call *c, uint64_t fallback, struct api_page *ret_p
     if (!api_query_number(c, "limit", ADMIN_LIST_MAX, fallback, &ret_page->left))
         return false;
     if (cursor.len && !base64_get(cursor, BASE64_URL, &c->arena, &ret_page->after))
-        return api_error(c, 400, "the cursor is none that this gate made"), false;
+        return api_error(c, 400, "invalid cursor: use one that this gate returned"), false;
     return true;
 }
 
@@ -131,12 +131,16 @@ bool api_page_takes(struct api_page *p, struct slice key) {
 }
 
 struct slice api_page_head(const struct api_page *p) {
-    cleanup_buf struct buf cursor;
-    buf_init(&cursor, HTTP_LINE_MAX);
-    if (!p->more)
-        return (struct slice){0};
-    base64_put(&cursor, p->last, BASE64_URL);
-    return arena_printf(p->arena, "Sallyport-Cursor: %.*s\r\n", SLICE_FMT(buf_slice(&cursor)));
+    cleanup_buf struct buf lines;
+    buf_init(&lines, HTTP_LINE_MAX);
+    if (p->total)
+        buf_printf(&lines, "Sallyport-Total: %lld\r\n", (long long)p->total);
+    if (p->more) {
+        buf_put_str(&lines, "Sallyport-Cursor: ");
+        base64_put(&lines, p->last, BASE64_URL);
+        buf_put_str(&lines, "\r\n");
+    }
+    return arena_dup(p->arena, buf_slice(&lines));
 }
 
 void api_page_answer(struct api_call *c, const struct api_page *p) {

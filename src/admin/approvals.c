@@ -1,23 +1,23 @@
-/* Approvals at the API, and the signed callback that answers a webhook. */
+/* Approvals at the API, and the signed callback that responds to a webhook. */
 #include "admin/api.h"
 #include "approval/approve.h"
 #include "base/openssl.h"
 #include "server/server.h"
 
-/* False, and answered, where nothing is approved. */
+/* Responds with an error and returns false if approvals are not available. */
 static bool has_store(struct api_call *c) {
     if (c->admin->core->approvals)
         return true;
-    return api_error(c, 503, "approvals cannot be reached"), false;
+    return api_error(c, 503, "the store of approvals is not available"), false;
 }
 
-/* The store is there now: the gate ends what is past its time. */
+/* The store is available now, so the gate can expire old requests. */
 static void follow_store(struct api_call *c) {
     struct err err = {0};
     approve_store(c->admin->core, &err);
 }
 
-/* With what only a running gate knows. */
+/* Includes what only a running gate knows. */
 static void put_approval(struct api_call *c, const struct state_approval *r) {
     struct core *core = c->admin->core;
     struct state_approval shown = *r;
@@ -72,7 +72,7 @@ void api_approvals(struct api_call *c) {
     enum state_approval_status one;
     l->filter.identity = api_query_text(c, "identity");
     if (status.len && state_approval_status_from(status, &one) < 0) {
-        api_error(c, 400, "no status `%.*s`", SLICE_FMT(status));
+        api_error(c, 400, "unknown status `%.*s`", SLICE_FMT(status));
         return;
     }
     l->filter.statuses = status.len ? 1u << one : 0;
@@ -111,7 +111,7 @@ void api_approval(struct api_call *c) {
         api_store(c, run_get, on_get);
 }
 
-/* ---- deciding ---- */
+/* ---- decisions ---- */
 
 enum verb { VERB_APPROVE, VERB_DENY, VERB_EXPIRE };
 
@@ -135,7 +135,7 @@ static int status_of(enum state_decide answer) {
 struct deciding {
     enum verb verb;
     struct state_decision d;
-    struct slice by; /* of a callback: who decided there */
+    struct slice by; /* in a callback: the approver's name */
     bool known;
     struct state_approval found, after;
     enum state_decide answer;
@@ -173,14 +173,14 @@ static void run_find(struct api_call *c) {
         w->known = state_approvals_get(store, w->d.id, c->now_ms, &c->arena, &w->found, NULL) > 0;
 }
 
-/* An approval of what can no longer match would only look like one. */
+/* Refuses to approve a request that no call can match any more: the approval would have no effect. */
 static void on_found(struct api_call *c) {
     const struct deciding *w = c->what;
     struct slice why = {0};
     if (w->known && w->verb == VERB_APPROVE)
         why = approval_stale(c->admin->core, &w->found);
     if (w->known && w->by.len && slice_eq(w->found.call.identity, w->by))
-        api_error(c, 403, "the requester cannot decide");
+        api_error(c, 403, "the requester cannot decide on their own request");
     else if (why.len)
         api_error(c, 409, "stale: %.*s An approval would have no effect; the agent must ask again",
                   SLICE_FMT(why));
@@ -234,7 +234,7 @@ static bool signature_ok(struct api_call *c) {
            CRYPTO_memcmp(shown.ptr, want, sizeof(want) - 1) == 0;
 }
 
-/* Good once by its nature: an approval that has been decided is not decided again. */
+/* Replay is harmless: a decided approval is not decided again. */
 void api_callback(struct api_call *c) {
     if (!signature_ok(c)) {
         api_error(c, 401, "the signature is missing, wrong or too old");
@@ -243,7 +243,7 @@ void api_callback(struct api_call *c) {
     struct slice id = api_member(c, "approval_id"), decision = api_member(c, "decision");
     struct slice by = api_member(c, "by");
     if (!id.len || !by.len || (!slice_is(decision, "approve") && !slice_is(decision, "deny"))) {
-        api_error(c, 400, "approval_id, by and decision (approve or deny) are needed");
+        api_error(c, 400, "approval_id, by and decision (approve or deny) are required");
         return;
     }
     decide(c, slice_is(decision, "approve") ? VERB_APPROVE : VERB_DENY, id,

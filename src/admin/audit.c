@@ -1,5 +1,5 @@
-/* The audit log at the API: questions, one record, exports, and a live stream. Reading the log is a job for a
- * thread (worker.c); the loop only passes the result on. */
+/* The audit log at the API: queries, one record, exports, and a live stream. The log is read in a thread
+ * (worker.c); the loop only passes the result on. */
 #include "admin/api.h"
 #include "audit/format.h"
 #include "audit/log_reader.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <time.h>
 
-/* ---- what is asked for ---- */
+/* ---- parameters ---- */
 
 /* RFC 3339 in UTC, or empty. */
 bool api_read_time(struct api_call *c, const char *name, struct slice text, uint64_t *ret_us) {
@@ -34,7 +34,7 @@ bool api_query_fleet(struct api_call *c, bool *ret_fleet) {
     *ret_fleet = api_query_text(c, "fleet").len > 0;
     if (!*ret_fleet || c->admin->core->ship)
         return true;
-    api_error(c, 400, "this gate ships its audit log to no fleet: set audit.ship in its settings");
+    api_error(c, 400, "this gate does not ship its audit log to a fleet: set audit.ship in its settings");
     return false;
 }
 
@@ -55,7 +55,8 @@ static bool read_kind(struct api_call *c, uint32_t *ret_kinds) {
     return false;
 }
 
-/* False, and answered, where a value is none. The texts live in the call's arena. */
+/* Responds with an error and returns false if a value is invalid. The texts are allocated in the call's
+ * arena. */
 static bool read_filter(struct api_call *c, uint64_t limit, uint64_t limit_max, struct audit_filter *f) {
     static const struct {
         const char *name;
@@ -76,15 +77,14 @@ static bool read_filter(struct api_call *c, uint64_t limit, uint64_t limit_max, 
         !api_query_number(c, "chain", INT64_MAX, 0, &f->chain))
         return false;
     if ((before || after) && fleet && !f->chain) {
-        api_error(c, 400,
-                  "numbers of records are those of one gate: with fleet use since and until, or chain");
+        api_error(c, 400, "record numbers are per gate: with fleet, use since and until, or chain");
         return false;
     }
     f->gate = api_query_text(c, "gate");
     f->to_seq = before ? before - 1 : 0;
     f->from_seq = after ? after + 1 : 0;
     if (before == 1)
-        f->from_seq = INT64_MAX; /* nothing is before the first */
+        f->from_seq = INT64_MAX; /* there is no record before the first */
     f->search = api_query_text(c, "text");
     f->outcome = api_query_text(c, "outcome");
     f->shadowed = api_query_text(c, "shadow").len > 0;
@@ -96,13 +96,13 @@ static bool read_filter(struct api_call *c, uint64_t limit, uint64_t limit_max, 
 struct question {
     struct audit_filter filter;
     bool fleet;    /* the logs of all gates */
-    bool oldest;   /* first, decisions and outcomes each by itself */
-    uint64_t call; /* of the one record, to find its outcome by */
+    bool oldest;   /* oldest first; decisions and outcomes separately */
+    uint64_t call; /* of the one record, to find its outcome */
     bool found;
     int format; /* of an export */
 };
 
-/* The filter's texts move into the job. */
+/* The filter's texts are moved into the job. */
 static struct question *question_of(struct api_job *j, const struct audit_filter *f) {
     struct question *q = arena_new(&j->arena, struct question);
     *q = (struct question){.filter = *f};
@@ -158,7 +158,7 @@ void api_audit(struct api_call *c) {
     api_job_start(j, list_run);
 }
 
-/* ---- one ---- */
+/* ---- one record ---- */
 
 static bool put_one(void *ctx, const struct audit_entry *entry) {
     struct api_job *j = ctx;
@@ -167,7 +167,7 @@ static bool put_one(void *ctx, const struct audit_entry *entry) {
         return true;
     q->found = true;
     audit_format_json(&j->out, entry);
-    j->out.len -= j->out.len > 0; /* its brace */
+    j->out.len -= j->out.len > 0; /* the closing brace */
     cleanup_audit_log struct audit_log *log = NULL;
     char hash[AUDIT_HASH_TEXT];
     if (!q->fleet && audit_log_open(j->home, &log, &j->err) == 0 &&
@@ -189,7 +189,7 @@ static void one_run(struct api_job *j) {
     err_set(&j->err, "no such record");
 }
 
-/* Which record the path names; 0, and answered, when it is none. */
+/* The number of the record in the path. Responds with an error and returns 0 if it is invalid. */
 static uint64_t seq_of(struct api_call *c) {
     uint64_t seq;
     if (slice_to_u64(c->arg, &seq) && seq >= 1 && seq <= INT64_MAX)
@@ -272,15 +272,15 @@ struct stream {
     struct list node;
     struct admin *admin;
     struct web_reply *reply;
-    bool ready; /* it has been sent the position from which on it gets every record */
+    bool ready; /* it was sent the position from which it gets every record */
 };
 
 static void on_tail(struct io_timer *timer);
 
-/* One look at the end of the log. */
+/* One check of the end of the log. */
 struct tail {
     struct audit_filter filter;
-    bool newest; /* only look where the end is */
+    bool newest; /* only find the end */
     uint64_t last_seq;
 };
 
@@ -314,14 +314,16 @@ static void stream_free(struct stream *st) {
     free(st);
 }
 
-/* Sends to every listener; one that disconnects meanwhile removes itself. */
+/* Sends to every listener that was greeted: the others read these records themselves, because their greeting
+ * counts them in. One that disconnects meanwhile removes itself. */
 static void tail_spread(struct admin *a, struct slice lines) {
     struct slice line;
     while (lines.len) {
         slice_cut(&lines, '\n', &line);
         LIST_FOR_SAFE (n, next, &a->streams) {
             struct stream *st = container_of(n, struct stream, node);
-            st->reply->ops->event(st->reply, SLICE("record"), (struct slice){0}, line);
+            if (st->ready)
+                st->reply->ops->event(st->reply, SLICE("record"), (struct slice){0}, line);
         }
     }
 }
@@ -346,19 +348,22 @@ static void tail_done(struct api_job *j) {
         a->tail_seq = t->last_seq;
         tail_spread(a, buf_slice(&j->out));
     }
-    if (a->tail_seq)
+    /* The end of an empty log is known, too; a check from before tail_forget() that read nothing says
+     * nothing. */
+    a->tail_known |= !j->failed && (t->newest || t->last_seq);
+    if (a->tail_known)
         tail_greet(a);
     if (!list_empty(&a->streams))
         io_timer_arm(a->core->up.loop, &a->tail_timer, ADMIN_TAIL_MS, on_tail);
 }
 
-static void tail_look(struct admin *a) {
+static void tail_poll(struct admin *a) {
     if (a->tail_busy)
         return;
     a->tail_busy = true;
     struct api_job *j = api_job_new(a);
     struct tail *t = arena_new(&j->arena, struct tail);
-    *t = (struct tail){.newest = a->tail_seq == 0};
+    *t = (struct tail){.newest = !a->tail_known};
     if (!t->newest)
         t->filter = (struct audit_filter){.from_seq = a->tail_seq + 1, .limit = ADMIN_TAIL_RECORDS_MAX};
     j->what = t;
@@ -366,12 +371,18 @@ static void tail_look(struct admin *a) {
     api_job_start(j, tail_run);
 }
 
+/* The next listener starts from then. */
+static void tail_forget(struct admin *a) {
+    a->tail_seq = 0;
+    a->tail_known = false;
+}
+
 static void on_tail(struct io_timer *timer) {
     struct admin *a = container_of(timer, struct admin, tail_timer);
     if (!list_empty(&a->streams))
-        tail_look(a);
+        tail_poll(a);
     else
-        a->tail_seq = 0; /* the next one who listens starts from then */
+        tail_forget(a);
 }
 
 static void stream_gone(void *owner) { stream_free(owner); }
@@ -391,8 +402,8 @@ void api_audit_stream(struct api_call *c) {
     reply->ops->later(reply, st, stream_gone);
     reply->ops->stream(reply);
     if (a->stream_count == 1)
-        a->tail_seq = 0;
-    tail_look(a);
+        tail_forget(a);
+    tail_poll(a);
 }
 
 void api_audit_free(struct admin *a) {

@@ -11,8 +11,8 @@
 
 #include <stdio.h>
 
-/* Calls of a client, once they have a number in the log; those that the gate makes for them come with them.
- */
+/* Calls of clients once they have a number in the log, together with the calls that the gate makes for
+ * them. */
 static bool is_shown(const struct call *c) { return c->record && !c->subcall && c->server; }
 
 static const char *step_of(const struct call *c) {

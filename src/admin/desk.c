@@ -1,5 +1,5 @@
-/* Calls that people make from the console, as an agent would: the same steps, the same limits, on record.
- * Each principal has one session here, which ends when it has been idle. */
+/* Calls that users make from the console. They take the same steps as an agent's calls, with the same
+ * limits and records. Each principal has one session, which ends when it is idle. */
 #include "admin/api.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -24,7 +24,7 @@ struct desk {
 
 static bool desk_deliver(struct session *s, const struct session_out *out) {
     (void)s, (void)out;
-    return false; /* there is no stream outside calls */
+    return false; /* no stream exists outside of calls */
 }
 
 static const struct session_front desk_front = {.deliver = desk_deliver};
@@ -77,11 +77,11 @@ void api_desks_free(struct admin *a) {
 struct desk_call {
     struct call_sink sink;
     struct admin *admin;
-    struct web_reply *reply; /* NULL when the client left */
+    struct web_reply *reply; /* NULL when the client disconnected */
     uint64_t began_us;
     struct arena arena;
-    char *server;         /* whose tools are to be listed in the end, or NULL */
-    struct api_page page; /* of them; its texts lie in the arena */
+    char *server;         /* the server whose tools are listed at the end, or NULL */
+    struct api_page page; /* parameters of the list; texts in the arena */
 };
 
 static void desk_call_free(struct desk_call *d) {
@@ -103,7 +103,7 @@ static void put_member(struct emit *e, const char *key, const struct tape *t, ui
     emit_raw(e, tape_raw(t, node));
 }
 
-/* The result of the call, from its answer. */
+/* The result of the call, from its response. */
 static void put_answer(struct emit *e, const struct tape *t) {
     uint32_t result = tape_get_str(t, 0, "result"), error = tape_get_str(t, 0, "error");
     uint32_t denial = result ? tape_path(t, result, "_meta", "sallyport/denial", NULL) : 0;
@@ -157,7 +157,7 @@ static void desk_none(struct call_sink *sink) {
     desk_call_free(d);
 }
 
-/* The tools are known now, or will not be. */
+/* The tools are known now, or could not be listed. */
 static void tools_reply(struct call_sink *sink, const struct session_out *out) {
     struct desk_call *d = container_of(sink, struct desk_call, sink);
     (void)out;
@@ -186,7 +186,7 @@ static const struct call_sink_ops tools_ops = {
 
 static void on_gone(void *owner) {
     struct desk_call *d = owner;
-    d->reply = NULL; /* the call goes on: it may have done something already */
+    d->reply = NULL; /* the call continues: it may already have had effects */
 }
 
 #define DESK_META                                                                                            \
@@ -252,7 +252,8 @@ void api_playground(struct api_call *c) {
     struct slice tool = api_member(c, "tool"), grant = api_member(c, "grant");
     uint32_t args = tape_get_str(&c->body, 0, "arguments");
     if (!server || !tool.len || (args && !tape_is(&c->body, args, TAPE_OBJECT))) {
-        api_error(c, server ? 400 : 404, server ? "tool is a text, arguments an object" : "no such server");
+        api_error(c, server ? 400 : 404,
+                  server ? "tool must be a string, arguments an object" : "no such server");
         return;
     }
     struct principal *who = c->request->who;
@@ -268,7 +269,7 @@ void api_playground(struct api_call *c) {
     }
     struct session *s = desk_for(c->admin, who);
     if (!s) {
-        api_error(c, 503, "too many people make calls here");
+        api_error(c, 503, "too many users make calls from the console");
         return;
     }
     if (api_member_flag(c, "dry_run")) {

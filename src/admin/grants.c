@@ -25,7 +25,7 @@ void api_grants(struct api_call *c) {
         api_store(c, run_list, on_list);
 }
 
-/* Texts of an array member; false when it is something else. */
+/* Strings of an array member; false if it is anything else. */
 static bool read_list(struct api_call *c, const char *key, const char *const **ret_items, size_t *ret_count) {
     uint32_t node = tape_get_str(&c->body, 0, key);
     *ret_count = 0;
@@ -95,12 +95,12 @@ void api_grant_create(struct api_call *c) {
     api_store(c, run_create, on_created);
 }
 
-/* ---- changes of one ---- */
+/* ---- changes of one grant ---- */
 
 struct grant_change {
     bool revoke;
     uint64_t grace_ms;
-    bool shown; /* the answer has the grant as it is now */
+    bool shown; /* the response has the grant as it is now */
 };
 
 static void run_change(struct api_call *c) {

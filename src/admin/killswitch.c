@@ -10,7 +10,7 @@
 static struct state_stops *stops_of(struct api_call *c) {
     struct state_stops *stops = stop_store(c->admin->core);
     if (!stops)
-        api_error(c, 503, "nothing can be stopped at this gate");
+        api_error(c, 503, "the kill switch is not available at this gate");
     return stops;
 }
 
@@ -51,7 +51,7 @@ static void record_stop(struct api_call *c, const char *event, const struct stat
 struct stopping {
     struct state_stop want;
     uint64_t id;
-    struct stops_copy *copy; /* as it is after the change */
+    struct stops_copy *copy; /* the state after the change */
 };
 
 static void run_stop(struct api_call *c) {
@@ -84,6 +84,10 @@ void api_stop(struct api_call *c) {
     if (state_stop_scope_from(api_member(c, "scope"), &w->want.scope) < 0 ||
         (w->want.scope == STATE_STOP_ALL) != !w->want.name.len) {
         api_error(c, 400, "scope must be all, or server or grant with a name");
+        return;
+    }
+    if (w->want.name.len > STATE_STOP_TEXT_MAX || w->want.reason.len > STATE_STOP_TEXT_MAX) {
+        api_error(c, 400, "a name or reason has at most %d bytes", STATE_STOP_TEXT_MAX);
         return;
     }
     if (w->want.scope == STATE_STOP_SERVER && !server_find(c->admin->core, w->want.name)) {

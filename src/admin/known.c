@@ -4,30 +4,7 @@
 #include "pages/render.h"
 #include "pages/subject.h"
 #include "risk/catalogue_place.h"
-
-static bool contains(struct slice have, struct slice word) {
-    for (size_t at = 0; word.len <= have.len && at <= have.len - word.len; at++)
-        if (slice_eq_nocase(slice_of(have.ptr + at, word.len), word))
-            return true;
-    return false;
-}
-
-/* Every word occurs in the server's name or in that of one of its tools. */
-static bool server_fits(const struct risk_published *server, struct slice words) {
-    struct slice word;
-    while (words.len) {
-        slice_cut(&words, ' ', &word);
-        bool found = contains(server->name, word) || contains(server->title, word);
-        for (size_t i = 0; !found && i < server->tools; i++) {
-            struct risk_known known;
-            risk_catalogue_get(server->first + i, &known);
-            found = contains(known.tool, word);
-        }
-        if (!found)
-            return false;
-    }
-    return true;
-}
+#include "risk/search.h"
 
 static void put_text(struct emit *e, const char *key, struct slice text) {
     emit_key(e, key);
@@ -60,20 +37,54 @@ static void put_head(struct emit *e, const struct risk_published *server) {
         put_text(e, "title", server->title);
 }
 
+struct known_filter {
+    struct slice words, registry, cls;
+};
+
+static bool has_class(const struct risk_published *server, struct slice name) {
+    for (size_t i = 0; i < server->tools; i++) {
+        struct risk_known known;
+        risk_catalogue_get(server->first + i, &known);
+        if (slice_eq_nocase(name, slice_str(risk_class_name(known.cls))))
+            return true;
+    }
+    return false;
+}
+
+static bool passes(const struct risk_published *server, const struct known_filter *f) {
+    if (f->registry.len && !slice_eq(f->registry, slice_str(risk_registry_name(server->registry))))
+        return false;
+    return (!f->cls.len || has_class(server, f->cls)) && risk_search_server(server, f->words);
+}
+
 void api_known(struct api_call *c) {
     risk_catalogue_refresh();
-    struct slice words = slice_trim(api_query_text(c, "q"));
+    struct known_filter filter = {.words = api_query_text(c, "q"),
+                                  .registry = api_query_text(c, "registry"),
+                                  .cls = api_query_text(c, "class")};
+    enum risk_registry registry;
+    if (filter.registry.len && !risk_registry_from(filter.registry, &registry)) {
+        api_error(c, 400, "unknown registry `%.*s`", SLICE_FMT(filter.registry));
+        return;
+    }
+    if (filter.cls.len && risk_class_from(filter.cls) == RISK_NONE) {
+        api_error(c, 400, "unknown class `%.*s`: use Read, Write, Execute, Destructive or Financial",
+                  SLICE_FMT(filter.cls));
+        return;
+    }
     struct api_page page;
     if (!api_page_open(c, 100, &page))
         return;
-    for (size_t i = 0; i < risk_catalogue_servers() && !page.more; i++) {
+    size_t *order, all = risk_search_order(&c->arena, &order), total = 0;
+    for (size_t i = 0; i < all; i++) {
         struct risk_published server;
-        risk_catalogue_server(i, &server);
-        if (!server.newest || !server_fits(&server, words))
+        risk_catalogue_server(order[i], &server);
+        if (!passes(&server, &filter))
             continue;
+        total++;
         struct slice key =
             arena_printf(&c->arena, "%s/%.*s", risk_registry_name(server.registry), SLICE_FMT(server.name));
-        if (!api_page_takes(&page, key))
+        if (page.more || !api_page_takes(&page, key))
             continue;
         emit_object(&c->e);
         put_head(&c->e, &server);
@@ -82,6 +93,7 @@ void api_known(struct api_call *c) {
         put_classes(&c->e, &server);
         emit_object_end(&c->e);
     }
+    page.total = (int64_t)total;
     api_page_answer(c, &page);
 }
 
@@ -105,7 +117,7 @@ void api_known_page(struct api_call *c) {
     sheet_init(&sheet, &a, "server");
     if (!lookup_page(name, tool, &sheet)) {
         struct slice unknown = tool.len ? tool : name;
-        api_error(c, 404, "the catalogue does not know `%.*s`", SLICE_FMT(unknown));
+        api_error(c, 404, "`%.*s` is not in the catalogue", SLICE_FMT(unknown));
         return;
     }
     cleanup_buf struct buf out;
@@ -120,7 +132,7 @@ void api_known_server(struct api_call *c) {
     struct slice name = api_query_text(c, "name");
     size_t i;
     if (!subject_find(name, &i)) {
-        api_error(c, 404, "the catalogue does not know `%.*s`", SLICE_FMT(name));
+        api_error(c, 404, "`%.*s` is not in the catalogue", SLICE_FMT(name));
         return;
     }
     struct risk_published server;

@@ -1,4 +1,4 @@
-/* What the gate is made of: status, servers, tools, sessions. */
+/* The state of the gate: status, servers, tools, sessions. */
 #include "admin/api.h"
 #include "approval/approve.h"
 #include "audit/audit.h"
@@ -112,7 +112,7 @@ static size_t count_tools(const struct server *s, bool (*is)(const struct tool *
 static bool is_held(const struct tool *tool) { return tool->held; }
 static bool is_poisoned(const struct tool *tool) { return tool->poison; }
 
-/* The era in use on one of its connections, or NULL. */
+/* The era of one of its connections, or NULL. */
 static const char *era_of(struct core *core, const struct server *s) {
     LIST_FOR (n, &core->sessions) {
         const struct channel *ch = channel_find(container_of(n, struct session, node), s);
@@ -122,7 +122,7 @@ static const char *era_of(struct core *core, const struct server *s) {
     return NULL;
 }
 
-/* What is known of one that does not run; `entry` is its place in the settings, or NULL. */
+/* Facts about a server that does not run; `entry` is its entry in the settings, or NULL. */
 void api_put_disabled(struct emit *e, struct slice name, const struct tree *entry) {
     put_text(e, "name", name);
     put_text(e, "transport", tree_get(entry, "url") ? SLICE("http") : SLICE("stdio"));
@@ -134,7 +134,7 @@ void api_put_disabled(struct emit *e, struct slice name, const struct tree *entr
     put_number(e, "tools", 0);
 }
 
-/* Whether the gate has logged in where OAuth is wanted. */
+/* Whether the gate has logged in to a server that requires OAuth. */
 static void put_login(struct api_call *c, const struct server *s) {
     struct up_login login;
     struct err err = {0};
@@ -158,7 +158,7 @@ void api_put_server(struct api_call *c, const struct server *s) {
     channel_count(core, s, &ready, &missing);
     emit_object(e);
     put_text(e, "name", slice_str(s->up.name));
-    /* Command lines and URLs may contain secrets: only their kind is shown. */
+    /* Command lines and URLs may contain secrets, so only the transport is shown. */
     put_text(e, "transport", s->up.url ? SLICE("http") : s->up.argv ? SLICE("stdio") : SLICE("builtin"));
     put_text(e, "state", slice_str(channel_state_name(ready, missing)));
     const char *fault = s->fault[0] ? s->fault : s->refused[0] ? s->refused : s->list_fault;
@@ -277,7 +277,7 @@ void api_tools(struct api_call *c) {
         api_error(c, 404, "no server `%.*s`", SLICE_FMT(c->arg));
         return;
     }
-    /* Only people who are known start a server by looking at it. */
+    /* Only authenticated users start a server by viewing it. */
     const struct principal *who = c->request->who;
     bool may_ask = who->roles && principal_may_use(who, c->arg);
     struct api_page page;
@@ -301,11 +301,11 @@ void api_sessions(struct api_call *c) {
         return;
     LIST_FOR (n, &c->admin->core->sessions) {
         const struct session *s = container_of(n, struct session, node);
-        sha_256_hex(slice_str(s->name), key); /* the name itself would let others take part */
+        sha_256_hex(slice_str(s->name), key); /* the full id would allow others to use the session */
         if (!api_page_takes(&page, slice_of(key, sizeof(key))))
             continue;
         emit_object(e);
-        /* Enough to find it in the log, not enough to take part in it. */
+        /* Enough to find it in the log, not enough to use it. */
         put_text(e, "session", slice_upto(slice_str(s->name), 8));
         put_text(e, "identity", slice_str(s->principal->id));
         if (s->only)
@@ -321,7 +321,7 @@ void api_job(struct api_call *c) {
     if (c->admin->core->code && code_server_write_job(c->admin->core->code, c->arg, &c->e))
         api_answer(c, 200);
     else
-        api_error(c, 404, "no such run: it has ended and is not kept any more");
+        api_error(c, 404, "no such run: it has ended and was not kept");
 }
 
 void api_packages(struct api_call *c) {

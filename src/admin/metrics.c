@@ -17,44 +17,44 @@
 
 #include <inttypes.h>
 
-/* Every metric: /metrics takes type and help from here, docs/reference/metrics.md is made from it. The label
- * `worker` is added where there are several workers. */
+/* All metrics: /metrics takes type and help from here, and docs/reference/metrics.md is generated from it.
+ * The label `worker` is added where there are several workers. */
 static const struct metric {
     const char *name, *type, *labels, *help;
 } metrics[] = {
-    {"info", "gauge", "version", "The version that runs."},
+    {"info", "gauge", "version", "The running version."},
     {"start_time_seconds", "gauge", "", "When the gate started, in seconds since 1970."},
     {"sessions", "gauge", "", "Open sessions."},
-    {"calls_under_way", "gauge", "", "Messages between receipt and answer."},
+    {"server_processes", "gauge", "", "Processes of servers, until they have exited."},
+    {"calls_under_way", "gauge", "", "Messages in flight: received and not answered yet."},
     {"decisions_total", "counter", "server, method, tool, verdict",
      "Messages of clients, by the policy's verdict."},
     {"shadow_verdicts_total", "counter", "server, method, tool, verdict",
      "Messages of clients, by the verdict that a rule or limit in shadow mode would have given."},
-    {"outcomes_total", "counter", "server, method, tool, outcome",
-     "Messages of clients, by what became of them."},
+    {"outcomes_total", "counter", "server, method, tool, outcome", "Messages of clients, by outcome."},
     {"tool_decisions_total", "counter", "class, verdict",
      "Calls of tools, by their risk class and the verdict."},
     {"call_duration_seconds", "histogram", "server, method, tool",
-     "From receipt to answer, of messages a server answered."},
+     "Time from receipt to answer, for messages that a server answered."},
     {"received_bytes_total", "counter", "server, method, tool", "Bytes of messages from clients."},
     {"answered_bytes_total", "counter", "server, method, tool", "Bytes of the servers' answers."},
     {"server_links", "gauge", "server", "Sessions that have a server ready."},
-    {"server_links_missing", "gauge", "server", "Sessions that miss a server, which is down for them."},
+    {"server_links_missing", "gauge", "server", "Sessions for which a server is down."},
     {"server_connections", "gauge", "server", "Open HTTP connections to a server."},
     {"server_waiting", "gauge", "server", "Requests that wait for a connection to a server."},
     {"server_tools", "gauge", "server", "Tools that a server is known to have."},
-    {"server_restarts_total", "counter", "server", "Processes of a server that ended by themselves or hung."},
+    {"server_restarts_total", "counter", "server", "Processes of a server that crashed, exited or hung."},
     {"server_health_checks_total", "counter", "server", "Health checks sent to silent servers."},
     {"server_health_failures_total", "counter", "server", "Health checks that failed."},
     {"audit_records_total", "counter", "", "Records written to the audit log."},
     {"audit_commits_total", "counter", "", "Transactions that wrote records to the audit log."},
     {"audit_ring_bytes", "gauge", "", "Bytes of records that wait for the writer."},
     {"audit_ring_limit_bytes", "gauge", "", "Bytes of records that may wait for the writer."},
-    {"audit_refused_total", "counter", "", "Records that the audit log could not take."},
-    {"audit_gaps_total", "counter", "", "Records that the audit log lacks because they could not be stored."},
+    {"audit_refused_total", "counter", "", "Records that could not be written to the audit log."},
+    {"audit_gaps_total", "counter", "", "Records missing in the audit log because they could not be stored."},
     {"audit_up", "gauge", "", "1 while the audit log can be written."},
     {"audit_ship_active", "gauge", "", "1 where this process ships the audit log."},
-    {"audit_ship_up", "gauge", "", "1 while the database of the fleet takes the audit log."},
+    {"audit_ship_up", "gauge", "", "1 while records can be shipped to the database of the fleet."},
     {"audit_ship_records_total", "counter", "", "Records shipped to the database of the fleet."},
     {"audit_ship_bytes_total", "counter", "", "Bytes of records and signatures shipped."},
     {"audit_ship_batches_total", "counter", "", "Transactions that shipped records."},
@@ -62,11 +62,12 @@ static const struct metric {
     {"audit_ship_lag_records", "gauge", "", "Records that were not shipped yet."},
     {"audit_ship_lag_milliseconds", "gauge", "", "Since when there are records that were not shipped."},
     {"audit_ship_backlog_bytes", "gauge", "", "Bytes of records that were not shipped."},
-    {"audit_ship_backlog_limit_bytes", "gauge", "", "Bytes that may wait at home before calls are refused."},
-    {"state_counters", "gauge", "", "Counters of limits that are alive."},
+    {"audit_ship_backlog_limit_bytes", "gauge", "",
+     "Bytes that may wait for shipping before calls are refused."},
+    {"state_counters", "gauge", "", "Counters of limits in use."},
     {"state_processes", "gauge", "", "Processes that share the counters of limits."},
     {"state_commits_total", "counter", "", "Writes that made the counters of limits durable."},
-    {"state_faults_total", "counter", "", "Calls that met a failing store."},
+    {"state_faults_total", "counter", "", "Calls during which the store failed."},
     {"state_up", "gauge", "", "1 while the store of limits can be reached."},
     {"state_requests_total", "counter", "", "Requests to a store on the network."},
     {"state_timeouts_total", "counter", "", "Requests that were not answered in time."},
@@ -77,32 +78,33 @@ static const struct metric {
      "Calls that passed uncounted, because the store failed and the fail mode is open."},
     {"state_leased_total", "counter", "",
      "Calls that passed from a slice of a limit, without a request to the store."},
-    {"state_losses_total", "counter", "", "How often it was noticed that Redis lost writes."},
+    {"state_losses_total", "counter", "", "Detected losses of writes in Redis."},
     {"state_request_duration_seconds", "histogram", "",
-     "From a request to a store on the network to its answer."},
-    {"approvals_pending", "gauge", "", "Calls that wait for a person."},
-    {"trace_spans_sent_total", "counter", "", "Spans that the collector took."},
+     "Time from a request to a store on the network to its answer."},
+    {"approvals_pending", "gauge", "", "Calls that wait for approval."},
+    {"trace_spans_sent_total", "counter", "", "Spans that the collector accepted."},
     {"trace_spans_dropped_total", "counter", "", "Spans that were dropped."},
     {"code_runs_total", "counter", "exit", "Runs of code, by how they ended."},
-    {"code_run_duration_seconds", "histogram", "", "From the code being handed over to its end."},
-    {"code_warm_starts_total", "counter", "", "Runs that found a sandbox waiting."},
+    {"code_run_duration_seconds", "histogram", "", "Time from the start of the code to its end."},
+    {"code_warm_starts_total", "counter", "", "Runs that started in a warm sandbox."},
     {"code_cold_starts_total", "counter", "", "Runs that waited for a sandbox to start."},
     {"code_violations_total", "counter", "", "System calls of code that were refused."},
     {"code_tool_calls_total", "counter", "", "Tools called from code."},
-    {"code_runs_under_way", "gauge", "", "Runs of code under way."},
+    {"code_runs_under_way", "gauge", "", "Runs of code in progress."},
     {"code_runs_waiting", "gauge", "", "Runs that wait for a sandbox."},
-    {"code_sandboxes_idle", "gauge", "", "Sandboxes that wait for code."},
-    {"code_sessions", "gauge", "", "Sandboxes that keep variables."},
-    {"pii_found_total", "counter", "kind", "Personal data and secrets in what servers said."},
-    {"pii_sent_total", "counter", "kind", "Personal data and secrets in what clients sent."},
-    {"pii_restored_total", "counter", "", "Tokens that became values again."},
-    {"pii_refused_total", "counter", "", "Values that a destination may not have."},
+    {"code_sandboxes_idle", "gauge", "", "Warm sandboxes that wait for code."},
+    {"code_sessions", "gauge", "", "Sandboxes of sessions that keep variables."},
+    {"pii_found_total", "counter", "kind", "Personal data and secrets found in messages of servers."},
+    {"pii_sent_total", "counter", "kind", "Personal data and secrets found in messages of clients."},
+    {"pii_restored_total", "counter", "", "Tokens replaced by their values."},
+    {"pii_refused_total", "counter", "",
+     "Values withheld because the destination is not allowed to get them."},
     {"pii_unknown_tokens_total", "counter", "", "Unknown tokens in arguments."},
-    {"pii_literals_total", "counter", "", "Text from outside that read as a token."},
+    {"pii_literals_total", "counter", "", "Text from outside that has the form of a token."},
     {"pii_blocked_total", "counter", "", "Results and messages that were withheld."},
 };
 
-/* scripts/reference --check compares the names that are used with the table. */
+/* scripts/reference --check compares the names in use with the table. */
 static void head(struct buf *out, const char *name) {
     const struct metric *row = metrics;
     while (strcmp(row->name, name) != 0)
@@ -136,7 +138,7 @@ static void plain(struct buf *out, const char *name, uint64_t value) {
     buf_printf(out, "sallyport_%s %" PRIu64 "\n", name, value);
 }
 
-/* Every cell that something was counted in, the rest of them last. */
+/* All cells with a count; the cell of the remaining ones comes last. */
 static const struct metrics_cell *next_cell(const struct metrics *m, const struct metrics_cell *at) {
     const struct metrics_cell *next = at ? at->next : m->first;
     if (at == &m->rest)
@@ -381,7 +383,7 @@ static void put_traces(struct buf *out, const struct core *core) {
     plain(out, "trace_spans_dropped_total", h.dropped);
 }
 
-/* Counts of personal data and secrets, never values. */
+/* Counts of personal data and secrets; never the values. */
 static void put_pii(struct buf *out, const struct core *core) {
     const char *name;
     if (!core->privacy)
@@ -410,6 +412,7 @@ void api_write_metrics(struct admin *a, struct buf *out) {
     head(out, "start_time_seconds");
     buf_printf(out, "sallyport_start_time_seconds %.3f\n", (double)a->started_ms / 1e3);
     plain(out, "sessions", core->session_count);
+    plain(out, "server_processes", core->up.process_count);
     plain(out, "calls_under_way", core->calls_under_way);
     put_counts(out, m);
     put_classes(out, m);

@@ -32,26 +32,26 @@
 #define VERIFIER_CHARS 64
 
 struct api_providers {
-    struct arena arena;                /* of the texts */
-    const char *redirect, *signed_out; /* where people come back to */
+    struct arena arena;                /* owns the texts */
+    const char *redirect, *signed_out; /* where users return to after signing in */
     struct admin_provider *items;
     size_t count;
     struct list begun; /* struct sign_in */
     size_t begun_count;
 };
 
-/* A request to a provider for a user who waits for the answer. */
+/* A request to a provider for a user who waits for the response. */
 struct sign_in {
     struct list node;
     struct admin *admin;
-    struct web_reply *reply; /* NULL when the client has gone */
+    struct web_reply *reply; /* NULL when the client has disconnected */
     struct up_fetch *fetch;
     const struct admin_provider *provider;
     uint16_t port;
     bool secure;
     struct arena arena;
     struct slice token_url, auth_method, state, nonce, verifier;
-    struct slice token, cookie; /* of a user who signs out */
+    struct slice token, cookie; /* the ID token of a user who signs out */
     bool iss_promised;
 };
 
@@ -158,13 +158,13 @@ static const struct admin_provider *find_provider(const struct api_providers *p,
     return NULL;
 }
 
-/* NULL, and answered, when it cannot be. */
+/* Responds with an error and returns NULL if that is not possible. */
 static struct sign_in *sign_in_new(struct api_call *c, struct slice issuer) {
     struct api_providers *p = c->admin->providers;
     const struct admin_provider *found = find_provider(p, issuer);
     if (!found || p->begun_count >= ADMIN_SIGN_INS_MAX) {
         api_error(c, found ? 503 : 404,
-                  found ? "too many people sign in at once" : "this issuer is not configured for sign-in");
+                  found ? "too many concurrent sign-ins" : "this issuer is not configured for sign-in");
         return NULL;
     }
     struct sign_in *s = mem_zalloc(sizeof(*s));
@@ -180,7 +180,7 @@ static struct sign_in *sign_in_new(struct api_call *c, struct slice issuer) {
     return s;
 }
 
-/* ---- the cookie in between ---- */
+/* ---- the state cookie ---- */
 
 static int load_key(const struct admin *a, unsigned char key[CRYPTO_SEAL_KEY], struct err *err) {
     cleanup_free char *path = NULL;
@@ -204,7 +204,7 @@ static void put(struct emit *e, const char *key, struct slice text) {
     emit_str(e, text);
 }
 
-/* Empty with *err when it cannot be. */
+/* Empty, with *err set, if it fails. */
 static struct slice seal_begun(struct sign_in *s, struct err *err) {
     unsigned char key[CRYPTO_SEAL_KEY];
     cleanup_buf struct buf text, box, value;
@@ -236,7 +236,7 @@ static struct slice seal_begun(struct sign_in *s, struct err *err) {
     return arena_dup(&s->arena, buf_slice(&value));
 }
 
-/* False when there is none that is good. */
+/* False if there is no valid one. */
 static bool open_begun(struct api_call *c, struct tape *ret_begun) {
     char name[BEGUN_COOKIE_MAX];
     unsigned char key[CRYPTO_SEAL_KEY];
@@ -256,7 +256,7 @@ static bool open_begun(struct api_call *c, struct tape *ret_begun) {
            (uint64_t)until > clock_wall_ms();
 }
 
-/* ---- the way there ---- */
+/* ---- redirect to the provider ---- */
 
 static struct slice text_at(struct sign_in *s, const struct tape *t, const char *key) {
     uint32_t node = tape_get_str(t, 0, key);
@@ -337,7 +337,7 @@ static void on_metadata(void *owner, const struct up_fetch_answer *got) {
             ? SLICE("client_secret_post")
             : SLICE("client_secret_basic");
     if (!slice_is(text_at(s, &t, "issuer"), s->provider->issuer))
-        fail(s, 502, "the identity provider's metadata is of another issuer");
+        fail(s, 502, "the identity provider's metadata names another issuer");
     else if (!up_url_is_safe(authorize) || !up_url_is_safe(s->token_url))
         fail(s, 502, "the identity provider names an endpoint that is not https");
     else
@@ -367,7 +367,7 @@ void api_sign_in_begin(struct api_call *c) {
 
 /* ---- signing out (OpenID Connect RP-Initiated Logout 1.0) ---- */
 
-/* Here the login is over already: a provider that cannot be asked does not change that. */
+/* The login has already ended here. A failure of the provider does not change that. */
 static void answer_signed_out(struct sign_in *s, struct slice end_url) {
     cleanup_buf struct buf query, body;
     buf_init(&query, UP_SECRET_MAX * 4);
@@ -416,9 +416,9 @@ bool api_sign_out_there(struct api_call *c, struct slice token, struct slice coo
     return true;
 }
 
-/* ---- the way back ---- */
+/* ---- return from the provider ---- */
 
-/* Is this the ID token that was asked for? */
+/* Is this the ID token for this sign-in? */
 static const char *token_fault(const struct sign_in *s, const struct jwt *jwt) {
     const struct jwt_rules rules = {.issuer = s->provider->issuer,
                                     .audiences = &s->provider->client_id,
@@ -430,7 +430,7 @@ static const char *token_fault(const struct sign_in *s, const struct jwt *jwt) {
     if (fault != JWT_OK)
         return jwt_fault_text(fault);
     if (!nonce || !tape_eq(&jwt->claims, nonce, s->nonce))
-        return "its nonce is not the one of this sign-in";
+        return "its nonce does not match this sign-in";
     return !party || tape_eq(&jwt->claims, party, slice_str(s->provider->client_id))
                ? NULL
                : "it was issued to another client";
@@ -464,7 +464,7 @@ static void on_signed_in(struct api_call *c) {
     api_answer(c, 201);
 }
 
-/* The provider has said who it is: the rest is a request to the store. */
+/* The provider has authenticated the user. Now the login is written to the store. */
 static void sign_in(struct sign_in *s, const struct jwt *jwt, struct slice token) {
     const struct web_request request = {.port = s->port, .secure = s->secure, .reply = s->reply};
     struct api_call c;
@@ -530,17 +530,17 @@ void api_sign_in_finish(struct api_call *c) {
     cleanup_tape struct tape t;
     tape_init(&t);
     if (!code.len || code.len > UP_SECRET_MAX) {
-        api_error(c, 400, "there is no code");
+        api_error(c, 400, "the code is missing");
         return;
     }
     if (!open_begun(c, &t) || state.len != STATE_CHARS || !tape_eq(&t, tape_get_str(&t, 0, "state"), state)) {
-        api_error(c, 401, "this sign-in was not begun here, or took too long: begin again");
+        api_error(c, 401, "this sign-in was not started in this browser, or took too long: start again");
         return;
     }
     struct slice issuer = tape_text(&t, tape_get_str(&t, 0, "issuer"), &c->arena);
     bool promised = tape_is(&t, tape_get_str(&t, 0, "iss_promised"), TAPE_TRUE);
     if (iss.len ? !slice_eq(iss, issuer) : promised) {
-        api_error(c, 401, "the answer is not of the identity provider that was asked");
+        api_error(c, 401, "the response comes from another identity provider");
         return;
     }
     struct sign_in *s = sign_in_new(c, issuer);

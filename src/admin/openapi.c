@@ -1,4 +1,4 @@
-/* The OpenAPI 3.1 document, made from the table of routes. */
+/* The OpenAPI 3.1 document, generated from the table of routes. */
 #include "admin/admin.h"
 #include "admin/api.h"
 
@@ -48,7 +48,7 @@ static void put_parameters(struct emit *e, const struct api_route *r) {
     emit_array_end(e);
 }
 
-/* What an answer is, where it is not JSON. */
+/* The type of a response that is not JSON. */
 static const char *type_of(const struct api_route *r) {
     if (strcmp(r->answer, "EventStream") == 0)
         return "text/event-stream";
@@ -70,9 +70,16 @@ static void put_responses(struct emit *e, const struct api_route *r) {
     put(e, "description", "as asked");
     if (has_pages(r)) {
         emit_key(e, "headers");
-        emit_raw(
-            e, SLICE("{\"Sallyport-Cursor\":{\"description\":\"the `cursor` of the next page; absent on the "
-                     "last one\",\"schema\":{\"type\":\"string\"}}}"));
+        emit_object(e);
+        emit_key(e, "Sallyport-Cursor");
+        emit_raw(e, SLICE("{\"description\":\"the `cursor` of the next page; absent on the last one\","
+                          "\"schema\":{\"type\":\"string\"}}"));
+        if (r->counted) {
+            emit_key(e, "Sallyport-Total");
+            emit_raw(e, SLICE("{\"description\":\"entries on all pages; absent when there are none\","
+                              "\"schema\":{\"type\":\"integer\"}}"));
+        }
+        emit_object_end(e);
     }
     put_ref(e, r->answer, type_of(r));
     emit_object_end(e);
@@ -127,7 +134,7 @@ static void put_operation(struct emit *e, const struct api_route *r) {
     emit_object_end(e);
 }
 
-/* Rows with one path follow each other. */
+/* Rows with the same path are adjacent. */
 static void put_paths(struct emit *e) {
     emit_object(e);
     for (const struct api_route *r = api_routes; r->path;) {

@@ -1,5 +1,4 @@
-/* How the gate is doing over a span of time, summed from the audit log (audit/tally.h), and limits that are
- * in use. */
+/* Activity over a span of time, summed from the audit log (audit/tally.h), and limits in use. */
 #include "admin/api.h"
 #include "audit/format.h"
 #include "audit/log_reader.h"
@@ -9,7 +8,7 @@
 #include "ship/fleet_log.h"
 #include "state/state.h"
 
-/* A sum is kept for each span, so that the next question reads only what is new. */
+/* A sum is kept per span, so that the next request reads only new records. */
 struct span_sum {
     struct list node;
     uint64_t span_s;
@@ -41,7 +40,7 @@ void api_overview_free(struct admin *a) {
     }
 }
 
-/* ---- the answer ---- */
+/* ---- the response ---- */
 
 static void put_number(struct emit *e, const char *key, uint64_t value) {
     emit_key(e, key);
@@ -170,7 +169,7 @@ static void overview_run(struct api_job *j) {
 
 static void drop_tally(void *what) { audit_tally_unref(what); }
 
-/* Between two times, or NULL, and answered. */
+/* Reads the span. Responds with an error and returns NULL if it is invalid. */
 static struct audit_tally *tally_between(struct api_call *c, struct slice since, struct slice until) {
     uint64_t from_us, to_us, now_us = clock_wall_us();
     if (!api_read_time(c, "since", since, &from_us) || !api_read_time(c, "until", until, &to_us))
@@ -259,8 +258,8 @@ void api_limits(struct api_call *c) {
         free(all.items);
         return;
     }
-    /* The store has no order of its own. Counters come and go, so a page begins behind the cursor's key,
-     * whether its counter is still there or not. */
+    /* The store has no order. Counters appear and disappear, so a page starts after the cursor's key,
+     * whether or not that counter still exists. */
     if (all.count)
         qsort(all.items, all.count, sizeof(*all.items), by_key);
     page.skipping = false;

@@ -1,11 +1,11 @@
-/* The console's files. They hold no data; what they show they ask of the API. */
+/* The console's files. They contain no data; the console fetches it from the API. */
 #include "admin/page.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* No external resources, nothing inline but pixels of pictures that code returns, and no framing. Pages that
- * code returns are shown in frames without scripts; those inherit this policy. */
+/* No external resources, nothing inline except pixels of images that code returns, and no framing. HTML
+ * that code returns is shown in frames without scripts, which inherit this policy. */
 #define PAGE_HEADERS                                                                                         \
     "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " \
     "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"                  \
@@ -17,7 +17,7 @@ bool page_has(struct slice path) {
     return slice_is(path, "/") || slice_is(path, "/ui") || slice_starts(path, SLICE("/ui/"));
 }
 
-/* A name without a dot is a view: the page itself finds out which. */
+/* A name without a dot is a view: the page's script selects it. */
 static const struct page_file *find_file(struct slice path) {
     struct slice name = slice_from(path, 4);
     bool view = slice_find(name, '.') < 0;

@@ -11,7 +11,7 @@
 struct listing {
     struct api_call *call;
     struct api_page page;
-    const struct policy *policy; /* whose file is looked for */
+    const struct policy *policy; /* the server or grant whose file is needed */
     const char *path, *fault;
 };
 
@@ -30,7 +30,7 @@ static void put_text(struct emit *e, const char *key, const char *text) {
     emit_cstr(e, text);
 }
 
-/* Is it the default, or some server's? */
+/* Is it the default, or a server's policy? */
 static bool is_placed(const struct core *core, const struct policy *p) {
     bool placed = core->policy == p;
     for (size_t i = 0; i < core->server_count; i++)
@@ -48,7 +48,7 @@ static void put_policy(struct listing *all, const struct policy *p, const char *
         return;
     if (files->each_policy)
         files->each_policy(files->owner, note_file, &l);
-    /* The default is one entry, and so is each server's and each file that only grants name. */
+    /* The default is one entry, and so is each server's policy and each file that only grants name. */
     if (!api_page_takes(&all->page, arena_printf(&c->arena, "%s\n%s", server ? server : "",
                                                  l.path && !is_placed(c->admin->core, p) ? l.path : "")))
         return;
@@ -136,7 +136,7 @@ void api_lint(const struct api_call *c, const struct policy *p, struct policy_pr
 void api_validate(struct api_call *c) {
     struct slice text = api_member(c, "policy_text");
     if (!text.len) {
-        api_error(c, 400, "policy_text is needed");
+        api_error(c, 400, "policy_text is required");
         return;
     }
     cleanup_problems struct policy_problems problems;
@@ -155,14 +155,14 @@ void api_validate(struct api_call *c) {
     policy_unref(p);
 }
 
-/* The body is what `sallyport simulate` reads, and so is the answer what it prints. */
+/* The body has the format that `sallyport simulate` reads, and the response the one that it prints. */
 void api_dry_run(struct api_call *c) {
     policy_simulate_line(c->request->body, NULL, sent_detector_alone(), &c->out);
-    c->out.len -= c->out.len > 0; /* its newline */
+    c->out.len -= c->out.len > 0; /* the newline */
     api_answer(c, 200);
 }
 
-/* The verdict of a policy for one call, and what it was based on. */
+/* The verdict of a policy for one call, and its reasons. */
 void api_explain(struct api_call *c) {
     cleanup_problems struct policy_problems problems;
     cleanup_policy struct policy *policy = NULL;
@@ -175,7 +175,7 @@ void api_explain(struct api_call *c) {
         return;
     }
     if (!api_member(c, "tool").len || (args && !tape_is(&c->body, args, TAPE_OBJECT))) {
-        api_error(c, 400, "tool is a text, arguments an object");
+        api_error(c, 400, "tool must be a string, arguments an object");
         return;
     }
     memory.now_ms = clock_wall_ms();

@@ -1,4 +1,4 @@
-/* The files of policies: read, written, their history, and changes that leave comments where they are. */
+/* Policy files: reading, writing, history, and edits that keep comments. */
 #include "admin/api.h"
 #include "audit/audit.h"
 #include "base/mem.h"
@@ -17,10 +17,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A file in use, by the id that stands in the path of the request. */
+/* A file in use, by the id in the path of the request. */
 struct policy_file {
     const char *id;
-    const char *path; /* the core's; valid until the policies change */
+    const char *path; /* owned by the core; valid until the policies change */
     struct policy *policy;
 };
 
@@ -41,14 +41,14 @@ static void match_file(void *ctx, const struct core_policy *one) {
     f->policy = one->policy;
 }
 
-/* False, and answered, when there is none. The path lives in the arena. */
+/* Responds with an error and returns false if there is none. The path is allocated in the arena. */
 static bool find_file(struct api_call *c, struct policy_file *ret) {
     const struct core_files *files = &c->admin->core->files;
     *ret = (struct policy_file){.id = c->arg.ptr};
     if (files->each_policy)
         files->each_policy(files->owner, match_file, ret);
     if (!ret->path)
-        return api_error(c, 404, "no policy file of this id is in use"), false;
+        return api_error(c, 404, "no policy file with this id is in use"), false;
     ret->path = arena_dup(&c->arena, slice_str(ret->path)).ptr;
     return true;
 }
@@ -66,7 +66,7 @@ static int load_text(const char *path, struct arena *a, struct slice *ret_text, 
     return 0;
 }
 
-/* False, and answered, when it cannot be read. */
+/* Responds with an error and returns false if it cannot be read. */
 static bool read_text(struct api_call *c, const char *path, struct slice *ret_text,
                       char ret_hash[SHA_HEX + 1]) {
     struct err err = {0};
@@ -80,6 +80,15 @@ static void put_text(struct emit *e, const char *key, struct slice text) {
     emit_str(e, text);
 }
 
+/* What the text says, unless it is no mapping. */
+static void put_tree(struct api_call *c, struct slice text) {
+    const struct tree *root = NULL;
+    if (tree_parse(text, &c->arena, &root, NULL) < 0 || root->type != TREE_MAP)
+        return;
+    emit_key(&c->e, "policy");
+    tree_json(root, &c->e);
+}
+
 static void put_file(struct api_call *c, const struct policy_file *f, struct slice text, const char *hash) {
     const struct core *core = c->admin->core;
     const char *slash = strrchr(f->path, '/');
@@ -90,6 +99,7 @@ static void put_file(struct api_call *c, const struct policy_file *f, struct sli
     put_text(e, "path", slice_str(f->path));
     put_text(e, "hash", slice_str(hash));
     put_text(e, "text", text);
+    put_tree(c, text);
     emit_key(e, "is_default");
     emit_bool(e, core->policy == f->policy);
     emit_key(e, "servers");
@@ -114,12 +124,12 @@ void api_policy(struct api_call *c) {
 
 /* ---- writing ---- */
 
-/* A text on its way into a file. */
+/* A text to be written to a file. */
 struct writing {
     const char *path;
     struct slice text, note, by;
-    struct slice match; /* If-Match; empty: whatever is there */
-    uint64_t version;   /* the text is this one; 0: it is given */
+    struct slice match; /* If-Match; empty: any */
+    uint64_t version;   /* the version to restore; 0: the text is given */
     char hash[SHA_HEX];
 };
 
@@ -133,22 +143,22 @@ static int check_text(struct slice text, struct err *err) {
     return err_set(err, "line %u: %.*s", first->line, SLICE_FMT(first->text));
 }
 
-/* Where a link leads: replacing the link itself would leave the file as it was. */
+/* Resolves a link: replacing the link itself would leave the file unchanged. */
 static const char *real_path(struct arena *a, const char *path) {
     cleanup_free char *real = realpath(path, NULL);
     return real ? arena_dup(a, slice_str(real)).ptr : path;
 }
 
-/* Only over the text that the writer has seen. */
+/* Writes only if the file still has the text that the writer has seen. */
 static bool may_replace(struct api_call *c, const struct writing *w, const char *hash) {
     if (!w->match.len || slice_is(w->match, "*") ||
         slice_is(w->match, arena_printf(&c->arena, "\"%s\"", hash).ptr))
         return true;
-    err_set(&c->err, "the policy has been changed meanwhile");
+    err_set(&c->err, "the policy was changed by someone else in the meantime");
     return !api_store_failed(c, 412, true);
 }
 
-/* 0, or failed. */
+/* 0, or -1 with the call failed. */
 static int find_version(struct api_call *c, struct state_versions *versions, struct writing *w) {
     int rc = state_versions_get(versions, slice_str(w->path), w->version, &c->arena, &w->text, &c->err);
     if (rc == 0)
@@ -159,7 +169,7 @@ static int find_version(struct api_call *c, struct state_versions *versions, str
     return 0;
 }
 
-/* The text is valid. Both it and the one before it are kept as versions. */
+/* The text is valid. It and the previous text are both kept as versions. */
 static void run_write(struct api_call *c) {
     struct writing *w = c->what;
     struct slice path = slice_str(w->path), before;
@@ -182,7 +192,7 @@ static void run_write(struct api_call *c) {
     sha_256_hex(w->text, w->hash);
 }
 
-/* It is in force when the answer leaves. */
+/* It is in force when the response is sent. */
 static void on_written(struct api_call *c) {
     const struct writing *w = c->what;
     struct core *core = c->admin->core;
@@ -212,7 +222,7 @@ void api_policy_save(struct api_call *c) {
     if (check_text(text, &err) < 0)
         api_error(c, 422, "%s", err.text);
     else if (!match.len)
-        api_error(c, 428, "If-Match is needed: the hash of the text that is to be replaced");
+        api_error(c, 428, "If-Match is required: the hash of the text that is replaced");
     else
         write_file(c, &(struct writing){.path = f.path,
                                         .text = text,
@@ -225,14 +235,14 @@ void api_policy_save(struct api_call *c) {
 struct history {
     struct emit *e;
     struct api_page page;
-    const char *hash; /* of the present text; NULL behind the newest version with it */
+    const char *hash; /* of the current text; NULL after the newest version with it */
 };
 
 static void put_version(void *ctx, const struct state_version *v) {
     struct history *h = ctx;
     bool current = h->hash && memcmp(v->hash, h->hash, SHA_HEX) == 0;
     if (current)
-        h->hash = NULL; /* the newest of several with this text */
+        h->hash = NULL; /* the newest of several versions with this text */
     if (!api_page_takes(&h->page, arena_printf(h->page.arena, "%llu", (unsigned long long)v->number)))
         return;
     emit_object(h->e);
@@ -322,7 +332,7 @@ void api_policy_revert(struct api_call *c) {
     write_file(c, &(struct writing){.path = f.path, .version = number, .note = note});
 }
 
-/* ---- changes of a text ---- */
+/* ---- edits ---- */
 
 static bool read_path(struct api_call *c, uint32_t node, struct tree_edit *ret) {
     if (!node || !tape_is(&c->body, node, TAPE_ARRAY) || !tape_node(&c->body, node)->count ||
@@ -341,11 +351,11 @@ static bool read_path(struct api_call *c, uint32_t node, struct tree_edit *ret) 
     return true;
 }
 
-/* One after the other; false, and answered, when one cannot be made. */
+/* Applies the edits in order. Responds with an error and returns false if one fails. */
 static bool make_edits(struct api_call *c, struct slice *text) {
     uint32_t edits = tape_get_str(&c->body, 0, "edits");
     if (edits && !tape_is(&c->body, edits, TAPE_ARRAY))
-        return api_error(c, 400, "edits is a list of {path, value}"), false;
+        return api_error(c, 400, "edits must be a list of {path, value}"), false;
     if (!edits)
         return true;
     TAPE_FOR_ELEM(&c->body, edits, i) {
@@ -353,7 +363,7 @@ static bool make_edits(struct api_call *c, struct slice *text) {
         struct err err = {0};
         uint32_t value = tape_is(&c->body, i, TAPE_OBJECT) ? tape_get_str(&c->body, i, "value") : 0;
         if (!tape_is(&c->body, i, TAPE_OBJECT) || !read_path(c, tape_get_str(&c->body, i, "path"), &edit))
-            return api_error(c, 400, "edits is a list of {path, value}"), false;
+            return api_error(c, 400, "edits must be a list of {path, value}"), false;
         if (value && tree_parse_json(tape_raw(&c->body, value), &c->arena, &edit.value, &err) < 0)
             return api_error(c, 400, "%s", err.text), false;
         cleanup_buf struct buf out;
@@ -365,7 +375,7 @@ static bool make_edits(struct api_call *c, struct slice *text) {
     return true;
 }
 
-/* {"tool","to","rate"}: a tool goes to another column of the board. */
+/* {"tool","to","rate"}: moves a tool to another column of the board. */
 static bool make_move(struct api_call *c, struct slice *text) {
     uint32_t move = tape_get_str(&c->body, 0, "move");
     if (!move)
@@ -379,7 +389,7 @@ static bool make_move(struct api_call *c, struct slice *text) {
             parts[i] = tape_text(&c->body, node, &c->arena);
     }
     if (policy_column_from(parts[1], &to) < 0)
-        return api_error(c, 400, "move is {tool, to: allow, limit, approve, deny or hide, rate}"), false;
+        return api_error(c, 400, "move must be {tool, to: allow, limit, approve, deny or hide, rate}"), false;
     struct err err = {0};
     cleanup_buf struct buf out;
     buf_init(&out, POLICY_BYTES_MAX);
@@ -395,7 +405,6 @@ void api_policy_edit(struct api_call *c) {
         return;
     cleanup_problems struct policy_problems problems;
     cleanup_policy struct policy *p = NULL;
-    const struct tree *root = NULL;
     policy_problems_init(&problems);
     bool valid = policy_load(text, "policy", &p, &problems) == 0;
     if (valid)
@@ -405,10 +414,7 @@ void api_policy_edit(struct api_call *c) {
     put_text(e, "policy_text", text);
     emit_key(e, "valid");
     emit_bool(e, valid);
-    if (tree_parse(text, &c->arena, &root, NULL) == 0 && root->type == TREE_MAP) {
-        emit_key(e, "policy");
-        tree_json(root, e);
-    }
+    put_tree(c, text);
     api_problems(e, &problems);
     emit_object_end(e);
     api_answer(c, 200);

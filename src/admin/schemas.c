@@ -16,6 +16,8 @@
 #define MEMBER(name, schema) "\"" name "\":" schema
 #define HAS(members) "{\"type\":\"object\",\"properties\":{" members "}"
 #define NEEDS(names) ",\"required\":[" names "]}"
+/* For bodies of requests: another member is refused. */
+#define ONLY ",\"additionalProperties\":false"
 
 /* clang-format off */
 const char api_schemas[] = "{"
@@ -25,12 +27,12 @@ const char api_schemas[] = "{"
     MEMBER("Me", HAS(
         MEMBER("identity", TEXT) "," MEMBER("roles", LIST(TEXT)) "," MEMBER("signed_in", FLAG) "," MEMBER("open", FLAG) ","
         MEMBER("expires_at", TIME)) NEEDS("\"identity\",\"roles\",\"signed_in\",\"open\"")) ","
-    MEMBER("Link", HAS(MEMBER("code", TEXT)) NEEDS("\"code\"")) ","
+    MEMBER("Link", HAS(MEMBER("code", TEXT)) ONLY NEEDS("\"code\"")) ","
     MEMBER("Issuers", LIST(HAS(MEMBER("issuer", TEXT)) NEEDS("\"issuer\""))) ","
-    MEMBER("SignIn", HAS(MEMBER("issuer", TEXT)) NEEDS("\"issuer\"")) ","
+    MEMBER("SignIn", HAS(MEMBER("issuer", TEXT)) ONLY NEEDS("\"issuer\"")) ","
     MEMBER("SignedOut", HAS(MEMBER("url", TEXT)) "}") ","
     MEMBER("SignInPlace", HAS(MEMBER("url", TEXT)) NEEDS("\"url\"")) ","
-    MEMBER("SignInCode", HAS(MEMBER("code", TEXT) "," MEMBER("state", TEXT) "," MEMBER("iss", TEXT)) NEEDS("\"code\",\"state\"")) ","
+    MEMBER("SignInCode", HAS(MEMBER("code", TEXT) "," MEMBER("state", TEXT) "," MEMBER("iss", TEXT)) ONLY NEEDS("\"code\",\"state\"")) ","
     MEMBER("Totals", HAS(
         MEMBER("calls", NUMBER) "," MEMBER("allow", NUMBER) "," MEMBER("deny", NUMBER) "," MEMBER("approve", NUMBER) ","
         MEMBER("failed", NUMBER) "," MEMBER("p50_us", NUMBER) "," MEMBER("p90_us", NUMBER) "," MEMBER("p99_us", NUMBER)) NEEDS("\"calls\",\"allow\",\"deny\",\"approve\",\"failed\"")) ","
@@ -51,7 +53,7 @@ const char api_schemas[] = "{"
         MEMBER("reason", TEXT) "," MEMBER("by", TEXT) "," MEMBER("at", TIME)) NEEDS("\"id\",\"scope\",\"by\",\"at\"")) ","
     MEMBER("Stops", LIST(REF("Stop"))) ","
     MEMBER("NewStop", HAS(
-        MEMBER("scope", ONE_OF("\"all\",\"server\",\"grant\"")) "," MEMBER("name", TEXT) "," MEMBER("reason", TEXT) "," MEMBER("cancel", FLAG)) NEEDS("\"scope\"")) ","
+        MEMBER("scope", ONE_OF("\"all\",\"server\",\"grant\"")) "," MEMBER("name", TEXT) "," MEMBER("reason", TEXT) "," MEMBER("cancel", FLAG)) ONLY NEEDS("\"scope\"")) ","
     MEMBER("Call", HAS(
         MEMBER("id", TEXT) "," MEMBER("identity", TEXT) "," MEMBER("session", TEXT) "," MEMBER("server", TEXT) ","
         MEMBER("method", TEXT) "," MEMBER("tool", TEXT) "," MEMBER("started_at", TIME) "," MEMBER("step", TEXT)) NEEDS("\"id\",\"identity\",\"session\",\"server\",\"method\",\"started_at\",\"step\"")) ","
@@ -83,7 +85,7 @@ const char api_schemas[] = "{"
         MEMBER("tools", LIST(OBJECT)) "," MEMBER("poisoned", NUMBER) "," MEMBER("tokens", NUMBER) "," MEMBER("starter", TEXT)) NEEDS("\"tools\",\"poisoned\",\"tokens\"")) ","
     MEMBER("PinDifferences", LIST(HAS(
         MEMBER("tool", TEXT) "," MEMBER("skill", TEXT) "," MEMBER("state", ONE_OF("\"new\",\"changed\",\"gone\",\"unreadable\"")) "," MEMBER("diff", TEXT)) NEEDS("\"state\",\"diff\""))) ","
-    MEMBER("PinAcceptance", HAS(MEMBER("tool", TEXT) "," MEMBER("skill", TEXT)) "}") ","
+    MEMBER("PinAcceptance", HAS(MEMBER("tool", TEXT) "," MEMBER("skill", TEXT)) ONLY "}") ","
     MEMBER("Tool", HAS(
         MEMBER("name", TEXT) "," MEMBER("category", TEXT) "," MEMBER("severity", TEXT) "," MEMBER("confidence", REAL) ","
         MEMBER("tags", LIST(TEXT)) "," MEMBER("findings", LIST(TEXT)) "," MEMBER("fingerprint", TEXT) ","
@@ -99,7 +101,7 @@ const char api_schemas[] = "{"
         MEMBER("kind", ONE_OF("\"server\",\"tool\",\"tools\",\"attack\"")) "," MEMBER("id", TEXT) "," MEMBER("title", TEXT) "," MEMBER("summary", TEXT) ","
         MEMBER("blocks", LIST(OBJECT))) ",\"additionalProperties\":true" NEEDS("\"kind\",\"title\",\"blocks\"")) ","
     MEMBER("ToolCall", HAS(
-        MEMBER("server", TEXT) "," MEMBER("tool", TEXT) "," MEMBER("arguments", OBJECT) "," MEMBER("grant", TEXT) "," MEMBER("dry_run", FLAG)) NEEDS("\"server\",\"tool\"")) ","
+        MEMBER("server", TEXT) "," MEMBER("tool", TEXT) "," MEMBER("arguments", OBJECT) "," MEMBER("grant", TEXT) "," MEMBER("dry_run", FLAG)) ONLY NEEDS("\"server\",\"tool\"")) ","
     MEMBER("ToolAnswer", HAS(
         MEMBER("verdict", ONE_OF("\"allow\",\"deny\",\"approve\"")) "," MEMBER("rule", TEXT) "," MEMBER("text", TEXT) "," MEMBER("result", OBJECT) ","
         MEMBER("error", TEXT) "," MEMBER("approval_id", TEXT) "," MEMBER("latency_us", NUMBER) "," MEMBER("call", NUMBER) ","
@@ -135,9 +137,9 @@ const char api_schemas[] = "{"
         MEMBER("name", TEXT) "," MEMBER("label", TEXT) "," MEMBER("servers", LIST(TEXT)) ","
         MEMBER("tools", LIST(TEXT)) "," MEMBER("policy", TEXT) "," MEMBER("limits", TEXT) ","
         MEMBER("roles", LIST(ONE_OF("\"admin\",\"policy-manager\",\"approver\",\"viewer\",\"person\""))) ","
-        MEMBER("expires_in_seconds", NUMBER)) NEEDS("\"name\"")) ","
+        MEMBER("expires_in_seconds", NUMBER)) ONLY NEEDS("\"name\"")) ","
     MEMBER("Rotation", HAS(
-        MEMBER("grace_seconds", NUMBER)) "}") ","
+        MEMBER("grace_seconds", NUMBER)) ONLY "}") ","
     MEMBER("Policy", HAS(
         MEMBER("id", TEXT) "," MEMBER("path", TEXT) "," MEMBER("fault", TEXT) ","
         MEMBER("name", TEXT) "," MEMBER("server", TEXT) "," MEMBER("hash", TEXT) ","
@@ -145,29 +147,29 @@ const char api_schemas[] = "{"
         MEMBER("tools", NUMBER)) NEEDS("\"name\",\"hash\",\"version\",\"dialect\",\"shadow\",\"tools\"")) ","
     MEMBER("Policies", LIST(REF("Policy"))) ","
     MEMBER("PolicyText", HAS(
-        MEMBER("policy_text", TEXT) "," MEMBER("note", TEXT)) NEEDS("\"policy_text\"")) ","
+        MEMBER("policy_text", TEXT) "," MEMBER("note", TEXT)) ONLY NEEDS("\"policy_text\"")) ","
     MEMBER("PolicyFile", HAS(
-        MEMBER("id", TEXT) "," MEMBER("name", TEXT) "," MEMBER("path", TEXT) "," MEMBER("hash", TEXT) "," MEMBER("text", TEXT) ","
+        MEMBER("id", TEXT) "," MEMBER("name", TEXT) "," MEMBER("path", TEXT) "," MEMBER("hash", TEXT) "," MEMBER("text", TEXT) "," MEMBER("policy", OBJECT) ","
         MEMBER("is_default", FLAG) "," MEMBER("servers", LIST(TEXT))) NEEDS("\"id\",\"name\",\"path\",\"hash\",\"text\",\"is_default\",\"servers\"")) ","
     MEMBER("PolicyVersions", LIST(HAS(
         MEMBER("version", NUMBER) "," MEMBER("hash", TEXT) "," MEMBER("by", TEXT) "," MEMBER("note", TEXT) "," MEMBER("at", TIME) ","
         MEMBER("current", FLAG)) NEEDS("\"version\",\"hash\",\"by\",\"at\",\"current\""))) ","
     MEMBER("PolicyVersionText", HAS(
         MEMBER("version", NUMBER) "," MEMBER("text", TEXT)) NEEDS("\"version\",\"text\"")) ","
-    MEMBER("Revert", HAS(MEMBER("version", NUMBER)) NEEDS("\"version\"")) ","
+    MEMBER("Revert", HAS(MEMBER("version", NUMBER)) ONLY NEEDS("\"version\"")) ","
     MEMBER("PolicyEdits", HAS(
         MEMBER("policy_text", TEXT) "," MEMBER("move", HAS(
-            MEMBER("tool", TEXT) "," MEMBER("to", ONE_OF("\"allow\",\"limit\",\"approve\",\"deny\",\"hide\"")) "," MEMBER("rate", TEXT)) NEEDS("\"tool\",\"to\"")) ","
-        MEMBER("edits", LIST(HAS(MEMBER("path", LIST(ANYTHING)) "," MEMBER("value", ANYTHING)) NEEDS("\"path\"")))) NEEDS("\"policy_text\"")) ","
+            MEMBER("tool", TEXT) "," MEMBER("to", ONE_OF("\"allow\",\"limit\",\"approve\",\"deny\",\"hide\"")) "," MEMBER("rate", TEXT)) ONLY NEEDS("\"tool\",\"to\"")) ","
+        MEMBER("edits", LIST(HAS(MEMBER("path", LIST(ANYTHING)) "," MEMBER("value", ANYTHING)) ONLY NEEDS("\"path\"")))) ONLY NEEDS("\"policy_text\"")) ","
     MEMBER("EditedPolicy", HAS(
         MEMBER("policy_text", TEXT) "," MEMBER("policy", OBJECT) "," MEMBER("valid", FLAG) "," MEMBER("problems", LIST(REF("Problem")))) NEEDS("\"policy_text\",\"valid\",\"problems\"")) ","
     MEMBER("Question", HAS(
         MEMBER("policy_text", TEXT) "," MEMBER("tool", TEXT) "," MEMBER("server", TEXT) "," MEMBER("grant", TEXT) "," MEMBER("class", TEXT) ","
-        MEMBER("arguments", OBJECT)) NEEDS("\"policy_text\",\"tool\"")) ","
+        MEMBER("arguments", OBJECT)) ONLY NEEDS("\"policy_text\",\"tool\"")) ","
     MEMBER("Explanation", HAS(
         MEMBER("verdict", ONE_OF("\"allow\",\"deny\",\"approve\"")) "," MEMBER("reason", TEXT) "," MEMBER("rule", TEXT) "," MEMBER("pointer", TEXT) ","
         MEMBER("text", TEXT) "," MEMBER("detail", TEXT) "," MEMBER("trace", LIST(OBJECT))) NEEDS("\"verdict\",\"reason\",\"trace\"")) ","
-    MEMBER("ReplayQuestion", HAS(MEMBER("policy_text", TEXT) "," MEMBER("since", TIME)) NEEDS("\"policy_text\"")) ","
+    MEMBER("ReplayQuestion", HAS(MEMBER("policy_text", TEXT) "," MEMBER("since", TIME)) ONLY NEEDS("\"policy_text\"")) ","
     MEMBER("Change", HAS(
         MEMBER("count", NUMBER) "," MEMBER("by", LIST(OBJECT))) NEEDS("\"count\",\"by\"")) ","
     MEMBER("Replay", HAS(
@@ -197,9 +199,9 @@ const char api_schemas[] = "{"
         MEMBER("arguments_hash", TEXT) "," MEMBER("fingerprint", TEXT) "," MEMBER("policy_hash", TEXT)) NEEDS("\"id\",\"status\",\"identity\",\"tool\",\"created_at\",\"expires_at\",\"asked\",\"digest\"")) ","
     MEMBER("Approvals", LIST(REF("Approval"))) ","
     MEMBER("Decision", HAS(
-        MEMBER("note", TEXT) "," MEMBER("for_seconds", "{\"type\":\"integer\",\"minimum\":0,\"maximum\":28800}") "," MEMBER("any_arguments", FLAG)) "}") ","
+        MEMBER("note", TEXT) "," MEMBER("for_seconds", "{\"type\":\"integer\",\"minimum\":0,\"maximum\":28800}") "," MEMBER("any_arguments", FLAG)) ONLY "}") ","
     MEMBER("Note", HAS(
-        MEMBER("note", TEXT)) "}") ","
+        MEMBER("note", TEXT)) ONLY "}") ","
     MEMBER("Callback", HAS(
         MEMBER("approval_id", TEXT) "," MEMBER("decision", ONE_OF("\"approve\",\"deny\"")) ","
         MEMBER("by", TEXT) "," MEMBER("note", TEXT)) NEEDS("\"approval_id\",\"decision\",\"by\"")) ","

@@ -1,4 +1,4 @@
-/* Servers are added, changed and taken out in the operator's own sallyport.yaml, which keeps its comments;
+/* Servers are added, changed and removed in the operator's own sallyport.yaml, which keeps its comments;
  * the file is applied immediately, its version before is kept, and who did it is on record.
  *
  * A new server is not trusted: it starts with a stop of the kill switch, so that its tools can be looked at
@@ -21,22 +21,22 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A change of the settings. It is made on the loop from the file as it is; the thread of the stores writes it
- * if nobody has changed the file meanwhile, else it is made again. */
+/* A change of the settings. The loop computes it from the current file; the thread of the stores writes
+ * it. If the file was changed in the meantime, it is computed again. */
 struct setup {
-    const char *path; /* of the settings; no link */
+    const char *path; /* of the settings; links are resolved */
     struct slice before, text;
     const struct tree *servers; /* in `before`; may be NULL */
     const char *event;
     struct slice name, by, note;
-    int status; /* of the answer */
+    int status; /* of the response */
     void (*again)(struct api_call *c);
     uint32_t tries;
-    bool moved;     /* somebody else has changed the file */
-    bool untrusted; /* the server is new: it starts with a stop */
+    bool moved;     /* the file was changed in the meantime */
+    bool untrusted; /* a new server: it starts with a stop */
     uint64_t stop;
-    struct stops_copy *stops; /* after the change; NULL: as before */
-    struct slice why;         /* the gate does not take the settings */
+    struct stops_copy *stops; /* after the change; NULL: unchanged */
+    struct slice why;         /* the gate rejects the settings */
 };
 
 /* ---- the file ---- */
@@ -60,7 +60,7 @@ static int read_settings(const char *path, struct arena *a, struct slice *ret_te
     return 0;
 }
 
-/* NULL, and answered, when there is nothing to be written. */
+/* Responds with an error and returns NULL if there is no file to write to. */
 static struct setup *setup_begin(struct api_call *c, void (*again)(struct api_call *c)) {
     const struct setup *last = c->what;
     struct setup *s = c->what = arena_new(&c->arena, struct setup);
@@ -85,7 +85,8 @@ static const struct tree *entry_of(const struct tree *servers, struct slice name
     return NULL;
 }
 
-/* The entry of the server that the path names, in the file; NULL, and answered, when it is not there. */
+/* The entry in the file of the server that the path names. Responds with an error and returns NULL if it
+ * is missing. */
 static const struct tree *own_entry(struct api_call *c, const struct setup *s) {
     const struct tree *entry = entry_of(s->servers, c->arg);
     if (entry)
@@ -98,7 +99,7 @@ static const struct tree *own_entry(struct api_call *c, const struct setup *s) {
     return NULL;
 }
 
-/* `json` empty takes the place out. False, and answered, when it cannot be done. */
+/* An empty `json` removes the entry. Responds with an error and returns false if it fails. */
 static bool change(struct api_call *c, struct setup *s, const struct tree_step *path, size_t depth,
                    struct slice json) {
     struct tree_edit edit = {.path = path, .depth = depth};
@@ -112,7 +113,7 @@ static bool change(struct api_call *c, struct setup *s, const struct tree_step *
     return true;
 }
 
-/* ---- writing it ---- */
+/* ---- writing ---- */
 
 static int keep_versions(struct api_call *c, const struct setup *s) {
     struct state_versions *versions = api_store_versions(c);
@@ -135,7 +136,7 @@ static int quarantine(struct api_call *c, struct setup *s) {
     if (!s->untrusted)
         return 0;
     if (!stops || state_stops_put(stops, &stop, &s->stop, &c->err) < 0)
-        return err_wrap(&c->err, "the server cannot be held back");
+        return err_wrap(&c->err, "the server cannot be put on hold");
     s->stops = state_stops_snapshot(stops);
     return 0;
 }
@@ -146,7 +147,7 @@ static void quarantine_end(struct api_call *c, struct setup *s) {
         s->stops = state_stops_snapshot(stops);
 }
 
-/* Replaces `from` by `to`, unless the file has another text by now. */
+/* Replaces `from` by `to`, unless the file has changed. */
 static int replace(struct api_call *c, struct setup *s, struct slice from, struct slice to) {
     cleanup_buf struct buf text;
     cleanup_fd int guard = io_file_guard(s->path);
@@ -159,7 +160,7 @@ static int replace(struct api_call *c, struct setup *s, struct slice from, struc
     return s->moved ? 0 : io_file_replace(s->path, to, 0600, &c->err);
 }
 
-/* What is held back is held back before the server can be called. */
+/* The stop is set before the server can be called. */
 static void run_write(struct api_call *c) {
     struct setup *s = c->what;
     bool failed = quarantine(c, s) < 0 || keep_versions(c, s) < 0 || replace(c, s, s->before, s->text) < 0;
@@ -167,7 +168,7 @@ static void run_write(struct api_call *c) {
         quarantine_end(c, s);
     if (failed)
         s->why = arena_dup(&c->arena, slice_str(c->err.text));
-    c->fault = 0; /* answered in on_written, because stops may have changed */
+    c->fault = 0; /* answered in on_written(), because stops may have changed */
 }
 
 static void take_stops(struct api_call *c, struct setup *s) {
@@ -193,7 +194,7 @@ static void on_back(struct api_call *c) {
 
 static void answer_server(struct api_call *c, struct slice name, int status);
 
-/* In force, or what the gate does not take after all is written back. */
+/* Applies the settings. If the gate rejects them, writes the old text back. */
 static void on_written(struct api_call *c) {
     struct setup *s = c->what;
     struct core *core = c->admin->core;
@@ -203,7 +204,7 @@ static void on_written(struct api_call *c) {
         return;
     }
     if (s->moved && s->tries >= ADMIN_SETUP_TRIES_MAX) {
-        api_error(c, 409, "the settings are being changed by somebody else: try again");
+        api_error(c, 409, "the settings are being changed by someone else: try again");
         return;
     }
     if (s->moved) {
@@ -222,7 +223,7 @@ static void on_written(struct api_call *c) {
     answer_server(c, s->name, s->status);
 }
 
-/* Checked first, then written, then in force. */
+/* Validates, then writes, then applies. */
 static void setup_write(struct api_call *c, struct setup *s, const char *event, struct slice name,
                         int status) {
     const struct core_files *files = &c->admin->core->files;
@@ -245,8 +246,8 @@ static struct slice value_of(const struct api_call *c, uint32_t node) {
     return tape_is(&c->body, node, TAPE_NULL) ? (struct slice){0} : tape_raw(&c->body, node);
 }
 
-/* Sets a member of the entry from the body; env and headers one name at a time, so that a client need not
- * know the others. null removes. */
+/* Sets a member of the entry from the body. env and headers are set name by name, so that a client need
+ * not know the others. null removes. */
 static bool set_member(struct api_call *c, struct setup *s, struct slice name, struct slice key,
                        uint32_t value) {
     struct tree_step path[] = {{.key = SLICE("servers")}, {.key = name}, {.key = key}, {{0}, 0}};
@@ -273,7 +274,8 @@ static bool set_members(struct api_call *c, struct setup *s, struct slice name) 
     return true;
 }
 
-/* What a form needs. Values of the environment and of headers may be secret: only their names. */
+/* What a form needs. Values of the environment and of headers may be secret, so only their names are
+ * shown. */
 static void put_entry(struct api_call *c, const struct tree *entry) {
     struct emit *e = &c->e;
     emit_object(e);
@@ -306,7 +308,7 @@ void api_server_settings(struct api_call *c) {
 
 static void answer_server(struct api_call *c, struct slice name, int status) {
     struct server *server = server_find(c->admin->core, name);
-    if (!status) { /* it is gone */
+    if (!status) { /* the server was removed */
         emit_object(&c->e);
         emit_object_end(&c->e);
     } else if (server) {
@@ -334,12 +336,16 @@ void api_server_create(struct api_call *c) {
     }
     s->untrusted = !api_member_flag(c, "trusted");
     if (s->untrusted && !stop_store(c->admin->core))
-        api_error(c, 503, "the server cannot be held back");
+        api_error(c, 503, "the server cannot be put on hold");
     else if (set_members(c, s, name))
         setup_write(c, s, "server_added", name, 201);
 }
 
 void api_server_update(struct api_call *c) {
+    if (tape_get_str(&c->body, 0, "name") || tape_get_str(&c->body, 0, "trusted")) {
+        api_error(c, 400, "a server keeps its name; DELETE /api/v1/stops/{id} trusts it");
+        return;
+    }
     struct setup *s = setup_begin(c, api_server_update);
     if (!s || !own_entry(c, s) || !set_members(c, s, c->arg))
         return;
@@ -356,7 +362,7 @@ void api_server_delete(struct api_call *c) {
         setup_write(c, s, "server_removed", c->arg, 0);
 }
 
-/* Those that the file has and the gate does not run. */
+/* Servers in the file that the gate does not run. */
 void api_put_disabled_servers(struct api_call *c, struct api_page *page) {
     struct slice text;
     const struct tree *servers = NULL;
@@ -441,7 +447,29 @@ void api_pins(struct api_call *c) {
     api_answer(c, 200);
 }
 
+struct accepting {
+    struct pins_change *change;
+    struct slice name;
+};
+
+static void run_accept(struct api_call *c) {
+    const struct accepting *w = c->what;
+    api_store_failed(c, 409, guard_accept_write(w->change, &c->arena, &c->err) < 0);
+}
+
+static void on_accepted(struct api_call *c) {
+    const struct accepting *w = c->what;
+    guard_accept_done(c->admin->core, w->change);
+    api_record(c, (struct audit_action){.name = SLICE("pin_accepted"),
+                                        .server = c->arg,
+                                        .text = w->name.len ? w->name : SLICE("all")});
+    emit_object(&c->e);
+    emit_object_end(&c->e);
+    api_answer(c, 200);
+}
+
 void api_pins_accept(struct api_call *c) {
+    struct accepting *w = c->what = arena_new(&c->arena, struct accepting);
     struct server *server = server_find(c->admin->core, c->arg);
     struct slice tool = api_member(c, "tool"), skill = api_member(c, "skill"), name = tool.len ? tool : skill;
     struct err err = {0};
@@ -453,22 +481,18 @@ void api_pins_accept(struct api_call *c) {
         api_error(c, 400, "name a tool or a skill, not both");
         return;
     }
-    if (guard_accept(c->admin->core, server, name, &err) < 0) {
+    w->name = name;
+    w->change = guard_accept(c->admin->core, server, name, &c->arena, &err);
+    if (w->change)
+        api_store(c, run_accept, on_accepted);
+    else
         api_error(c, 409, "%s", err.text);
-        return;
-    }
-    api_record(c, (struct audit_action){.name = SLICE("pin_accepted"),
-                                        .server = c->arg,
-                                        .text = name.len ? name : SLICE("all")});
-    emit_object(&c->e);
-    emit_object_end(&c->e);
-    api_answer(c, 200);
 }
 
-/* ---- a look before it is trusted ---- */
+/* ---- inspection before a server is trusted ---- */
 
-/* The output of `sallyport scan`: classes with their evidence, findings, an imitated package, and a starter
- * policy. */
+/* The output of `sallyport scan`: classes with their evidence, findings, an imitated package, and a
+ * starter policy. */
 void api_server_survey(struct api_call *c) {
     const struct server *server = server_find(c->admin->core, c->arg);
     cleanup_tape struct tape t;

@@ -1,6 +1,6 @@
-/* Signing in to the console: a token is shown once and becomes a cookie that no script can read; a link made
- * on the gate's own machine does the same without a token. The front knows people by the cookie
- * (front/auth.c). */
+/* Sign-in to the console. A token is sent once and exchanged for a cookie that no script can read. A link
+ * created on the gate's own machine does the same without a token. The front authenticates users by the
+ * cookie (front/auth.c). */
 #include "admin/api.h"
 #include "audit/audit.h"
 #include "call/principal.h"
@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-/* Not sent by other sites, nor over plain HTTP where the gate has TLS. */
+/* Not sent by other sites, nor over plain HTTP if the gate has TLS. */
 struct slice api_login_cookie(struct arena *a, uint16_t port, bool secure, const char *value,
                               uint64_t lasts_ms) {
     char name[WEB_COOKIE_NAME_MAX];
@@ -103,7 +103,7 @@ static void run_link(struct api_call *c) {
         return;
     int rc = state_logins_redeem(logins, api_member(c, "code"), c->now_ms, w->cookie, &c->err);
     if (rc == 0)
-        err_set(&c->err, "this link has been used, or is too old: `sallyport ui` makes another one");
+        err_set(&c->err, "this link was used already or has expired: `sallyport ui` creates another one");
     api_store_failed(c, rc < 0 ? 503 : 401, rc <= 0);
 }
 

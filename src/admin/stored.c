@@ -16,7 +16,7 @@
 struct api_stored {
     struct io_work work;
     struct api_call call;
-    struct web_request request; /* what is left of it: neither head nor body */
+    struct web_request request; /* copy of the request without head and body */
     void (*run)(struct api_call *c);
     void (*done)(struct api_call *c);
     bool queued;
@@ -50,7 +50,7 @@ static void stored_done(struct io_work *work) {
         stored_free(s);
 }
 
-/* Takes over what the request owns; NULL, and answered, when too many wait. */
+/* Takes over what the request owns. Responds with an error and returns NULL if too many wait. */
 static struct api_stored *stored_new(struct api_call *c) {
     const struct web_request *r = c->request;
     if (c->admin->stored_count >= ADMIN_STORED_MAX) {

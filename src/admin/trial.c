@@ -1,4 +1,4 @@
-/* A policy over the last calls: what would change. */
+/* Replays recorded calls under another policy: what would change. */
 #include "record/rejudge.h"
 
 #include "admin/api.h"

@@ -33,7 +33,7 @@ static void job_gone(void *owner) {
 
 struct api_job *api_job_for(struct api_call *c) {
     if (c->admin->job_count >= ADMIN_JOBS_MAX) {
-        api_error(c, 503, "too many questions at once");
+        api_error(c, 503, "too many concurrent queries");
         return NULL;
     }
     struct api_job *j = api_job_new(c->admin);

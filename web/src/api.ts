@@ -71,7 +71,7 @@ export interface Server {
 }
 export interface LogLine { time: string; text: string }
 export interface PinDifference { tool?: string; skill?: string; state: 'new' | 'changed' | 'gone' | 'unreadable'; diff: string }
-export interface Survey { tools: { tool: string; category: string; severity: string; evidence: string[]; findings: any[] }[]; poisoned: number; tokens: number; starter?: string }
+export interface Survey { tools: { tool: string; category: string; severity: string; evidence: string[]; findings: { name: string; where?: string; text?: string }[] }[]; poisoned: number; tokens: number; starter?: string }
 
 export interface Tool {
   name: string; category: string; severity: string; confidence: number; tags: string[]; findings: string[]; fingerprint: string;

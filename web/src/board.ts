@@ -8,54 +8,67 @@ export interface Condition { path: string; op: string; value: unknown; [more: st
 
 export interface Standing { column: Column; own: boolean; rules: number; limit?: string; by?: string }
 
-const listOf = (value: unknown): any[] => (Array.isArray(value) ? value : []);
+// While a text is typed, an item may still be empty.
+const listOf = (value: unknown): any[] => (Array.isArray(value) ? value.map((one) => one ?? {}) : []);
+const BLOCKS = ['require', 'deny_if', 'approve_if', 'limits', 'action', 'reason', 'rate_limit'];
+// As dialect_of() in src/policy/load.c.
 export const isB = (policy: any): boolean => {
-  const entries = Object.values<any>(policy?.tools ?? {});
-  if (policy?.all_tools) return true;
-  if (entries.some((e) => e?.rules)) return false;
-  return entries.some((e) => e && ['require', 'deny_if', 'approve_if', 'limits'].some((key) => key in e)) || (policy?.default !== undefined && entries.length > 0 && entries.every((e) => e && !Object.keys(e).length));
+  const entries = Object.values<any>(policy?.tools ?? {}).filter((e) => e && typeof e === 'object');
+  if (entries.some((e) => 'rules' in e)) return false;
+  return policy?.all_tools !== undefined || entries.some((e) => !Object.keys(e).length || BLOCKS.some((key) => key in e));
 };
 
-const free = (rule: any) => !listOf(rule?.conditions).length;
+// As src/policy/board.c has them: in force and for every call; so many calls in a window, counted for everybody together.
+const free = (rule: any) => !listOf(rule?.conditions).length && rule?.mode !== 'shadow' && !['state', 'validate', 'limits', 'spend_limit'].some((key) => rule?.[key] !== undefined);
 const isDeny = (rule: any) => rule?.action === 'deny' && free(rule);
 const isApprove = (rule: any) => rule?.action === 'require_approval' && free(rule);
-const isLimit = (rule: any) => rule?.rate_limit !== undefined;
-const isCount = (l: any) => l?.window && !l.increment_from && !['concurrent', 'identical'].includes(l.kind);
+const isLimit = (rule: any) => rule?.rate_limit !== undefined && rule.mode !== 'shadow';
+const isCount = (l: any) => l?.window && !l.increment_from && !l.scope && !l.conditions && l.mode !== 'shadow' && !['concurrent', 'identical'].includes(l.kind);
 const rateText = (value: any) => (typeof value === 'object' && value ? `${value.max}/${value.window}` : String(value));
 
+export const isPattern = (key: string) => key.startsWith('@') || /[*?]/.test(key);
 const globFits = (pattern: string, name: string) => new RegExp(`^${pattern.split('').map((c) => (c === '*' ? '.*' : c === '?' ? '.' : c.replace(/[^\w]/g, '\\$&'))).join('')}$`).test(name);
+export const fitsPattern = (pattern: string, tool: { name: string; category?: string }) => named(pattern, tool.name, tool.category);
 const named = (pattern: string, tool: string, category?: string) => (pattern.startsWith('@') ? pattern.slice(1).toLowerCase() === category?.toLowerCase() : /[*?]/.test(pattern) && globFits(pattern, tool));
 
 // Where an entry alone puts a tool, or nowhere.
 function columnOf(entry: any): [Column, string?] | null {
   const rules = listOf(entry?.rules);
-  if (rules.some(isDeny) || listOf(entry?.deny_if).some(free)) return ['deny'];
-  if (rules.some(isApprove) || listOf(entry?.approve_if).some(free)) return ['approve'];
-  const limit = rules.find(isLimit);
+  if (entry?.action === 'deny' || rules.some(isDeny) || listOf(entry?.deny_if).some(free)) return ['deny'];
+  if (entry?.action === 'require_approval' || rules.some(isApprove) || listOf(entry?.approve_if).some(free)) return ['approve'];
+  const limit = entry?.rate_limit !== undefined ? entry : rules.find(isLimit);
   if (limit) return ['limit', rateText(limit.rate_limit)];
   const count = listOf(entry?.limits).find(isCount);
   return count ? ['limit', `${count.max}/${count.window}`] : null;
 }
 
 const ORDER: Column[] = ['hide', 'deny', 'approve', 'limit', 'allow'];
+// The entry of the pseudo tool `*` has a key of its own in PolicyLayer's JSON.
+export const EVERY = '*';
+const everyKey = (policy: any): (string | number)[] => (isB(policy) ? ['all_tools'] : ['tools', EVERY]);
+export const entryPath = (policy: any, tool: string): (string | number)[] => (tool === EVERY ? everyKey(policy) : ['tools', tool]);
+const entryOf = (policy: any, tool: string) => (tool === EVERY && isB(policy) ? policy?.all_tools : policy?.tools?.[tool]);
+// What is done to tools without an entry.
+export const fallback = (policy: any): 'allow' | 'deny' => (policy?.default === 'deny' ? 'deny' : 'allow');
+export const patternsOf = (policy: any): string[] => Object.keys(policy?.tools ?? {}).filter((key) => key !== EVERY && isPattern(key));
+export const hiddenPatterns = (policy: any): string[] => listOf(policy?.hide).map(String).filter(isPattern);
+
 export function standing(policy: any, tool: string, category?: string): Standing {
-  const entry = policy?.tools?.[tool];
+  const entry = entryOf(policy, tool);
   const own = entry !== undefined;
-  const rules = listOf(entry?.rules);
-  const blocks = [...listOf(entry?.require), ...listOf(entry?.deny_if), ...listOf(entry?.approve_if)];
-  const extra = rules.filter((r) => !isDeny(r) && !isApprove(r) && !isLimit(r)).length + blocks.filter((b) => !free(b)).length;
+  const rules = rulesOf(policy, tool).length;
   const hider = listOf(policy?.hide).find((h) => h === tool || named(String(h), tool, category));
-  if (hider) return { column: 'hide', own, rules: extra, by: hider === tool ? undefined : hider };
+  if (hider) return { column: 'hide', own, rules, by: hider === tool ? undefined : hider };
   const patterns = Object.entries<any>(policy?.tools ?? {}).filter(([key]) => key !== tool && named(key, tool, category));
   const listed = own || patterns.some(([key]) => key !== '*');
-  if (!listed && policy?.default === 'deny') return { column: 'deny', own, rules: extra };
+  if (!listed && policy?.default === 'deny') return { column: 'deny', own, rules };
   const all: [Column, string | undefined, string | undefined][] = [[...(columnOf(entry) ?? ['allow', undefined]), undefined] as any];
   for (const [key, e] of [...patterns, ...(policy?.all_tools ? [['all tools', policy.all_tools] as [string, any]] : [])]) {
     const found = columnOf(e);
-    if (found) all.push([found[0], found[1], key]);
+    if (found && !(found[0] === 'limit' && (key === EVERY || e === policy.all_tools))) all.push([found[0], found[1], key]);
   }
   const [column, limit, by] = all.sort((a, b) => ORDER.indexOf(a[0]) - ORDER.indexOf(b[0]))[0];
-  return { column, own, rules: extra, limit, by };
+  return { column, own, rules, limit, by };
 }
 
 // A pasted fragment, as edits: its tools, what it hides, its default.
@@ -132,7 +145,7 @@ export const isCondition = (kind: Kind) => kind === 'require' || kind === 'deny'
 
 // A counter's name is its identity: two limits of one tool must not share one.
 function counterFor(policy: any, tool: string, what: string): string {
-  const text = JSON.stringify(policy?.tools?.[tool] ?? {});
+  const text = JSON.stringify(policy ?? {});
   for (let n = 1; ; n++) { const name = `${tool} ${what}${n > 1 ? ` ${n}` : ''}`; if (!text.includes(JSON.stringify(name))) return name; }
 }
 
@@ -140,17 +153,18 @@ export function ruleEdits(policy: any, tool: string, draft: Draft): Edit[] {
   const { kind, condition, max, window, scope, message } = draft;
   const says = message ? { on_deny: message } : {};
   const b = isB(policy);
-  const into = (list: string, value: unknown): Edit[] => [...(policy?.tools?.[tool] === undefined ? [{ path: ['tools', tool], value: {} }] : []), { path: ['tools', tool, list, '-'], value }];
+  const at = entryPath(policy, tool);
+  const into = (list: string, value: unknown): Edit[] => [...(entryOf(policy, tool) === undefined ? [{ path: at, value: {} }] : []), { path: [...at, list, '-'], value }];
   if (isCondition(kind)) {
     if (b) return into({ require: 'require', deny: 'deny_if', ask: 'approve_if' }[kind as 'require'], { conditions: [condition], ...says });
     // A denial has no conditions there, so it is required that they do not hold.
     const value = { require: { conditions: [condition] }, deny: { conditions: [{ not: condition }] }, ask: { action: 'require_approval', conditions: [condition] } }[kind as 'require'];
-    return [{ path: ['tools', tool, 'rules', '-'], value: { name: `${kind === 'require' ? '' : `${kind} when `}${condition.path} ${condition.op}`, ...value, ...says } }];
+    return [{ path: [...at, 'rules', '-'], value: { name: `${kind === 'require' ? '' : `${kind} when `}${condition.path} ${condition.op}`, ...value, ...says } }];
   }
   const what = { rate: 'calls', spend: 'spend', concurrent: 'at once', identical: 'repeats' }[kind as 'rate'];
   const counter = counterFor(policy, tool, what);
   const limit = { counter, ...(kind === 'concurrent' || kind === 'identical' ? { kind } : {}), ...(kind === 'concurrent' ? {} : { window }), max, ...(kind === 'spend' && { increment_from: condition.path }), ...(scope && { scope }), ...says };
-  return b ? into('limits', limit) : [{ path: ['tools', tool, 'rules', '-'], value: { name: counter, limits: [limit] } }];
+  return b ? into('limits', limit) : [{ path: [...at, 'rules', '-'], value: { name: counter, limits: [limit] } }];
 }
 
 export interface Shown { path: (string | number)[]; text: string; effect: string; message?: string; shadow: boolean }
@@ -166,25 +180,31 @@ const limitSaid = (l: any): [string, string] => {
 };
 
 export function rulesOf(policy: any, tool: string): Shown[] {
-  const entry = policy?.tools?.[tool] ?? {};
+  const entry = entryOf(policy, tool) ?? {}, at = entryPath(policy, tool), every = tool === EVERY;
   const out: Shown[] = [];
+  if (every && ['deny', 'require_approval'].includes(entry.action)) out.push({ path: [...at, 'action'], text: 'every call', effect: entry.action === 'deny' ? 'deny' : 'ask when', message: entry.reason, shadow: false });
+  if (every && entry.rate_limit !== undefined) out.push({ path: [...at, 'rate_limit'], text: rateText(entry.rate_limit), effect: 'calls at most', shadow: false });
   listOf(entry.rules).forEach((r, i) => {
-    if (isDeny(r) || isApprove(r) || isLimit(r)) return;
-    const refused = !r.action && listOf(r.conditions).length === 1 ? r.conditions[0].not : undefined;
+    if (!every && (isDeny(r) || isApprove(r) || isLimit(r))) return; // its column says it
+    const refused = !r.action && listOf(r.conditions).length === 1 ? listOf(r.conditions)[0].not : undefined;
+    if (!listOf(r.conditions).length && (r.action === 'deny' || r.rate_limit !== undefined)) {
+      out.push({ path: [...at, 'rules', i], text: r.action === 'deny' ? 'every call' : rateText(r.rate_limit), effect: r.action === 'deny' ? 'deny' : 'calls at most', message: r.on_deny ?? r.name, shadow: r.mode === 'shadow' });
+      return;
+    }
     const effect = refused ? 'deny when' : r.action === 'require_approval' ? 'ask when' : r.spend_limit ? 'spend at most' : 'only when';
     const text = r.spend_limit ? rateText(r.spend_limit) : (refused ? [refused].flat() : listOf(r.conditions)).map(said).join(' and ') || (r.validate ? 'the arguments fit the schema' : r.state ? `counter ${r.state.counter}` : 'always');
     const limits = listOf(r.limits).map(limitSaid);
-    if (limits.length && !listOf(r.conditions).length) out.push({ path: ['tools', tool, 'rules', i], text: limits.map(([e, t], n) => (n ? `${e} ${t}` : t)).join('; '), effect: limits[0][0], message: r.on_deny ?? r.limits[0].on_deny ?? r.name, shadow: r.mode === 'shadow' });
-    else out.push({ path: ['tools', tool, 'rules', i], text, effect, message: r.on_deny ?? r.name, shadow: r.mode === 'shadow' });
+    if (limits.length && !listOf(r.conditions).length) out.push({ path: [...at, 'rules', i], text: limits.map(([e, t], n) => (n ? `${e} ${t}` : t)).join('; '), effect: limits[0][0], message: r.on_deny ?? listOf(r.limits)[0].on_deny ?? r.name, shadow: r.mode === 'shadow' });
+    else out.push({ path: [...at, 'rules', i], text, effect, message: r.on_deny ?? r.name, shadow: r.mode === 'shadow' });
   });
   for (const [key, effect] of [['require', 'only when'], ['deny_if', 'deny when'], ['approve_if', 'ask when']] as const) {
-    listOf(entry[key]).forEach((b, i) => { if (!free(b)) out.push({ path: ['tools', tool, key, i], text: listOf(b.conditions).map(said).join(' and '), effect, message: b.on_deny, shadow: b.mode === 'shadow' }); });
+    listOf(entry[key]).forEach((b, i) => { if (every || !free(b)) out.push({ path: [...at, key, i], text: listOf(b.conditions).map(said).join(' and ') || 'every call', effect, message: b.on_deny, shadow: b.mode === 'shadow' }); });
   }
-  const shown = listOf(entry.limits).findIndex(isCount); // its column says it
+  const shown = every ? -1 : listOf(entry.limits).findIndex(isCount);
   listOf(entry.limits).forEach((l, i) => {
     if (i === shown) return;
     const [effect, text] = limitSaid(l);
-    out.push({ path: ['tools', tool, 'limits', i], text, effect, message: l.on_deny, shadow: l.mode === 'shadow' });
+    out.push({ path: [...at, 'limits', i], text, effect, message: l.on_deny, shadow: l.mode === 'shadow' });
   });
   return out;
 }

@@ -73,6 +73,14 @@ const windowName = (s: number) => ({ 60: 'minute', 3600: 'hour', 86400: 'day', 6
 const TAGS: Record<string, string> = { src_private: 'reads private data', src_untrusted: 'reads untrusted text', sink: 'sends data out', exec: 'runs programs', money: 'moves money', path_args: 'takes paths', sql_args: 'takes SQL', url_args: 'takes URLs', meta_tool: 'calls other tools', freeform_code: 'runs code' };
 export const tagName = (tag: string) => TAGS[tag] ?? tag.replaceAll('_', ' ');
 
+// What was found in a definition.
+const FINDINGS: Record<string, string> = {
+  invisible: 'invisible characters', control: 'control characters', 'pseudo-tag': 'markup that imitates the structure of a prompt', imperative: 'an order to the model', 'sensitive-path': 'the place of a secret file',
+  'other-tool': 'the name of another server’s tool', 'foreign-host': 'an address that is not the server’s', blob: 'a long encoded text', long: 'an unusually long text', 'exfil-parameter': 'a required parameter that asks for the conversation',
+  'look-alike': 'a name that reads like another tool’s', 'bad-name': 'an unsafe name', 'hint-mismatch': 'calls itself read-only', drift: 'a changed definition', 'not-as-published': 'not the definition that was published',
+};
+export const findingName = (name: string) => FINDINGS[name] ?? name;
+
 // Why a call was refused, in words.
 const REASONS: Record<string, string> = { rule: 'a rule', limit: 'a limit', default: 'not listed', stopped: 'kill switch', pin: 'changed definition', poison: 'poisoned definition', approval: 'approval', fault: 'a fault' };
 export const reasonName = (reason: string) => REASONS[reason] ?? reason.replaceAll('_', ' ');

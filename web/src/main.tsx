@@ -2,8 +2,9 @@ import './app.css';
 import { render, type ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError, get, onSignedOut, send, type Me, type Status } from './api';
-import { connect, disconnect, follow, go, href, MeContext, useData, useLink, useMay, usePlace } from './state';
+import { connect, disconnect, dropDrafts, follow, go, href, MeContext, useData, useLink, useMay, usePlace } from './state';
 import { plain } from './format';
+import { useNotifications } from './notify';
 import { Button, Empty, Toasts, toast } from './ui';
 import { SignIn } from './views/signin';
 import { Overview } from './views/overview';
@@ -28,13 +29,15 @@ const items: Item[] = [
   { group: 'Watch', path: 'activity', name: 'Activity', view: Activity, icon: 'M4 6h16M4 12h16M4 18h10' },
   { group: 'Watch', path: 'approvals', name: 'Approvals', view: Approvals, icon: 'M4 12l5 5L20 6' },
   { group: 'Watch', path: 'sessions', name: 'Sessions', view: later(() => import('./views/sessions'), 'Sessions'), icon: 'M4 5h16v11H4zM9 20h6' },
+  { group: 'Watch', path: 'stops', name: 'Kill switch', view: Stops, icon: 'M12 3v9M6.300 6.300a8 8 0 1 0 11.400 0' },
   { group: 'Build', path: 'servers', name: 'Servers', view: later(() => import('./views/servers'), 'Servers'), icon: 'M4 4h16v6H4zM4 14h16v6H4zM8 7h.01M8 17h.01' },
   { group: 'Build', path: 'policies', name: 'Policies', view: later(() => import('./views/policies'), 'Policies'), icon: 'M12 3l8 3v6c0 5-3.5 8-8 9-4.500-1-8-4-8-9V6z' },
   { group: 'Build', path: 'grants', name: 'Grants', view: later(() => import('./views/grants'), 'Grants'), icon: 'M14 10a4 4 0 1 0-4 4l1 1h2v2h2v2h4v-4l-5-5z' },
   { group: 'Explore', path: 'catalogue', name: 'Catalogue', view: later(() => import('./views/catalogue'), 'Catalogue'), icon: 'M5 4h11a3 3 0 0 1 3 3v13H8a3 3 0 0 1-3-3zM5 17a3 3 0 0 1 3-3h11' },
   { group: 'Explore', path: 'playground', name: 'Playground', view: later(() => import('./views/playground'), 'Playground'), icon: 'M6 4l14 8-14 8z' },
-  { group: 'Explore', path: 'stops', name: 'Kill switch', view: Stops, icon: 'M12 3v9M6.300 6.300a8 8 0 1 0 11.400 0' },
 ];
+
+const FOR_ADMINS = ['grants', 'playground'];
 
 const Icon = ({ d }: { d: string }) => <svg viewBox="0 0 24 24" width="18" height="18" fill="none" stroke="currentColor" stroke-width="1.800" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d={d} /></svg>;
 
@@ -56,6 +59,7 @@ function Shell({ me, signOut }: { me: Me; signOut: () => void }) {
   const [menu, setMenu] = useState(false);
   const [theme, nextTheme] = useTheme();
   const admin = useMay();
+  useNotifications(useMay('approver'));
   const status = useData<Status>('status', { every: 10_000, when: (r) => !!r.event });
   const item = items.find((i) => i.path === (path[0] ?? ''));
   const pending = status.data?.approvals_pending ?? 0;
@@ -69,7 +73,7 @@ function Shell({ me, signOut }: { me: Me; signOut: () => void }) {
         <a class="brand" href={href('')}><svg viewBox="0 0 32 32" width="26" height="26" aria-hidden="true"><rect width="32" height="32" rx="7" fill="var(--brand)" /><path d="M8 24V12a8 8 0 0 1 16 0v12h-4V12.500a4 4 0 0 0-8 0V24z" fill="#fff" /></svg>Sallyport</a>
         {groups.map((group) => (
           <div class="group" key={group}><h2>{group}</h2>
-            <ul>{items.filter((i) => i.group === group && (i.path !== 'grants' || admin)).map((i) => (
+            <ul>{items.filter((i) => i.group === group && (!FOR_ADMINS.includes(i.path) || admin)).map((i) => (
               <li key={i.path}><a href={href(i.path)} aria-current={i === item ? 'page' : undefined}><Icon d={i.icon} /><span>{i.name}</span>
                 {i.path === 'approvals' && pending ? <span class="count" aria-label={`${pending} waiting`}>{pending}</span> : null}</a></li>
             ))}</ul>
@@ -117,6 +121,7 @@ function App() {
   useEffect(() => { if (me && me.roles.length) connect(); else disconnect(); }, [me]);
   const signOut = async () => {
     const { json } = await send('DELETE', 'session');
+    dropDrafts();
     disconnect();
     if (json.url) location.assign(json.url); // the session at the identity provider
     else { setMe(null); go(''); }

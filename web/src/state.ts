@@ -125,6 +125,12 @@ export function useLive(heard: Listener) {
   }, []);
 }
 
+// Drafts of policies in the session's storage begin with this.
+export const DRAFTS = 'policy-draft:';
+export function dropDrafts(): void {
+  for (const key of Object.keys(sessionStorage)) if (key.startsWith(DRAFTS)) sessionStorage.removeItem(key);
+}
+
 // ---- data ----
 
 export interface Data<T> { data?: T; error?: Error; loading: boolean; reload: () => Promise<void> }

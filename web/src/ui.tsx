@@ -94,8 +94,20 @@ export const Field = ({ label, hint, children, error }: { label: string; hint?: 
   <label class="field"><span class="name">{label}</span>{children}{error ? <span class="error">{error}</span> : hint ? <span class="hint">{hint}</span> : null}</label>
 );
 
-interface InputProps { value: string; onValue: (value: string) => void; type?: string; id?: string; placeholder?: string; required?: boolean; autofocus?: boolean; maxLength?: number; min?: number; step?: number | 'any'; disabled?: boolean; 'aria-label'?: string }
+interface InputProps { value: string; onValue: (value: string) => void; type?: string; id?: string; placeholder?: string; required?: boolean; autofocus?: boolean; maxLength?: number; min?: number; step?: number | 'any'; disabled?: boolean; list?: string; 'aria-label'?: string; onBlur?: () => void; onKeyDown?: (e: KeyboardEvent) => void }
 export const Input = ({ value, onValue, ...rest }: InputProps) => <input class="input" value={value} onInput={(e) => onValue(e.currentTarget.value)} spellcheck={false} autocomplete="off" {...(rest as JSX.IntrinsicElements['input'])} />;
+
+// Tells of its text when typing pauses, at Enter and when it is left: each time is a query over the whole log.
+export function Typed({ value, onValue, ...rest }: InputProps) {
+  const [text, setText] = useState(value);
+  const told = useRef(value);
+  const tell = useRef(onValue);
+  tell.current = onValue;
+  const say = () => { if (text !== told.current) { told.current = text; tell.current(text); } };
+  useEffect(() => { if (value !== told.current) { told.current = value; setText(value); } }, [value]);
+  useEffect(() => { const timer = setTimeout(say, 300); return () => clearTimeout(timer); }, [text]);
+  return <Input value={text} onValue={setText} onBlur={say} onKeyDown={(e) => { if (e.key === 'Enter') say(); }} {...rest} />;
+}
 
 export const Select = ({ value, onValue, options, label, ...rest }: { value: string; onValue: (value: string) => void; options: (string | [string, string])[]; label?: string; disabled?: boolean }) => (
   <select class="input" value={value} aria-label={label} onChange={(e) => onValue(e.currentTarget.value)} {...rest}>
@@ -103,12 +115,12 @@ export const Select = ({ value, onValue, options, label, ...rest }: { value: str
   </select>
 );
 
-export const Check = ({ checked, onChange, children }: { checked: boolean; onChange: (on: boolean) => void; children: ComponentChildren }) => (
-  <label class="check"><input type="checkbox" checked={checked} onChange={(e) => onChange(e.currentTarget.checked)} /><span>{children}</span></label>
+export const Check = ({ checked, onChange, children, disabled }: { checked: boolean; onChange: (on: boolean) => void; children: ComponentChildren; disabled?: boolean }) => (
+  <label class="check"><input type="checkbox" checked={checked} disabled={disabled} onChange={(e) => onChange(e.currentTarget.checked)} /><span>{children}</span></label>
 );
 
-export const Segmented = ({ value, onValue, options, label }: { value: string; onValue: (v: string) => void; options: [string, string][]; label: string }) => (
-  <div class="segmented" role="group" aria-label={label}>{options.map(([v, name]) => <button key={v} type="button" aria-pressed={v === value} onClick={() => onValue(v)}>{name}</button>)}</div>
+export const Segmented = ({ value, onValue, options, label, disabled }: { value: string; onValue: (v: string) => void; options: [string, string][]; label: string; disabled?: boolean }) => (
+  <div class="segmented" role="group" aria-label={label}>{options.map(([v, name]) => <button key={v} type="button" aria-pressed={v === value} disabled={disabled} onClick={() => onValue(v)}>{name}</button>)}</div>
 );
 
 // A time as an input of the browser has it, and back.
@@ -152,10 +164,11 @@ export function Dialog({ title, onClose, children, footer, wide }: { title: stri
 export function Drawer({ title, onClose, children }: { title: ComponentChildren; onClose: () => void; children: ComponentChildren }) {
   const ref = useRef<HTMLElement>(null);
   useEffect(() => {
+    const before = document.activeElement as HTMLElement | null;
     ref.current?.focus();
     const key = (e: KeyboardEvent) => { if (e.key === 'Escape' && !document.querySelector('dialog[open]')) onClose(); };
     addEventListener('keydown', key);
-    return () => removeEventListener('keydown', key);
+    return () => { removeEventListener('keydown', key); if (document.activeElement === document.body) before?.focus(); };
   }, []);
   return (
     <aside class="drawer" ref={ref} tabIndex={-1} aria-label="Details">

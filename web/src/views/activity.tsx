@@ -4,9 +4,10 @@ import { get, part, query, type Record_, type Status } from '../api';
 import { bytes, count, duration, reasonName } from '../format';
 import { go, href, useData, useLive, useMay, usePlace } from '../state';
 import { Explain, InnerCalls } from '../trace';
-import { Badge, Between, Button, Code, Copy, Drawer, Empty, Fault, Field, Input, Pairs, RiskClass, Segmented, Select, Table, Text, Time, Verdict } from '../ui';
+import { Badge, Between, Button, Code, Copy, Drawer, Empty, Fault, Field, Pairs, RiskClass, Segmented, Select, Table, Text, Time, Typed, Verdict } from '../ui';
 
 const PAGE = 100;
+const KEPT = 1000; // rows that a live list keeps, unless older ones were asked for
 const FILTERS = ['server', 'tool', 'identity', 'grant', 'verdict', 'outcome', 'class', 'rule', 'reason', 'session', 'method', 'event', 'text', 'shadow', 'kind', 'fleet', 'gate'] as const;
 type Name = (typeof FILTERS)[number];
 const RANGES: [string, string][] = [['3600', 'Last hour'], ['86400', 'Last day'], ['604800', 'Last week'], ['2592000', 'Last 30 days'], ['', 'All time'], ['between', 'Between…']];
@@ -30,10 +31,18 @@ function Detail({ seq, chain, onClose }: { seq: number; chain?: string; onClose:
         <div class="stack">
           <div class="row"><Verdict verdict={r.verdict} shadow={r.shadow} /><RiskClass name={r.class} />{o ? <Badge tone={o.status === 'ok' ? 'allow' : 'deny'}>{o.status}</Badge> : r.kind === 'decision' && r.verdict === 'allow' ? <Badge>no outcome yet</Badge> : null}</div>
           {r.text ? <p class="says"><Text value={r.text} /></p> : null}
+          <div class="row">
+            <Copy text={`${location.origin}${href(`activity${query({ seq, chain })}`)}`} label="Copy link" />
+            {edits && r.kind === 'decision' && r.tool && r.server ? <>
+              {r.verdict !== 'allow' ? <a class="button small" href={href(`policies${query({ server: r.server, tool: r.tool, do: 'allow' })}`)}>Allow this…</a> : null}
+              <a class="button small" href={href(`policies${query({ server: r.server, tool: r.tool, do: 'limit' })}`)}>Limit this…</a>
+              <a class="button small" href={href(`policies${query({ server: r.server, tool: r.tool, test: seq })}`)}>Test against a policy…</a>
+            </> : null}
+          </div>
           <Pairs rows={[
             ['Time', <Time at={r.time} />], r.gate ? ['Gate', <Text value={r.gate} />] : null, r.event ? ['Event', <Text value={r.event} />] : null, ['Who', r.identity ? <a href={href(`activity${query({ identity: r.identity })}`)}><Text value={r.identity} /></a> : undefined],
-            ['Server', r.server ? <a href={href(`servers/${part(r.server)}`)}><Text value={r.server} /></a> : undefined], ['Tool', <Text value={r.tool ?? ''} />], ['Method', r.method],
-            ['Rule', <Text value={r.rule ?? ''} />], ['Rule path', r.pointer ? <code><Text value={r.pointer} /></code> : undefined], ['Reason', r.reason ? reasonName(r.reason) : undefined],
+            ['Server', r.server ? <a href={href(`servers/${part(r.server)}`)}><Text value={r.server} /></a> : undefined], ['Tool', r.tool ? <Text value={r.tool} /> : undefined], ['Method', r.method],
+            ['Rule', r.rule ? <Text value={r.rule} /> : undefined], ['Rule path', r.pointer ? <code><Text value={r.pointer} /></code> : undefined], ['Reason', r.reason && r.reason !== 'none' ? reasonName(r.reason) : undefined],
             ['Policy', r.policy ? <><Text value={r.policy} /> {r.policy_version ? <span class="muted">version {r.policy_version}</span> : null}</> : undefined],
             ['Session', r.session ? <code><Text value={r.session.slice(0, 16)} /></code> : undefined],
             ['Latency', o ? duration(o.latency_us) : undefined], ['Request', o ? bytes(o.bytes_in) : undefined], ['Answer', o ? bytes(o.bytes_out) : undefined], ['Error', o?.text ? <Text value={o.text} /> : undefined],
@@ -45,14 +54,6 @@ function Detail({ seq, chain, onClose }: { seq: number; chain?: string; onClose:
           {edits && r.kind === 'decision' && r.tool && r.args_mode === 'full' ? <Explain record={r} /> : null}
           {r.shadow ? <><h3>Shadow verdicts</h3><Code value={r.shadow} /></> : null}
           {r.call ? <InnerCalls call={r.call} except={seq} /> : null}
-          {r.kind === 'decision' && r.tool && r.server ? (
-            <div class="row">
-              <Copy text={`${location.origin}${href(`activity${query({ seq, chain })}`)}`} label="Copy link" />
-              {edits && r.verdict !== 'allow' ? <a class="button small" href={href(`policies${query({ server: r.server, tool: r.tool, do: 'allow' })}`)}>Allow this…</a> : null}
-              {edits ? <a class="button small" href={href(`policies${query({ server: r.server, tool: r.tool, do: 'limit' })}`)}>Limit this…</a> : null}
-              {edits ? <a class="button small" href={href(`policies${query({ server: r.server, tool: r.tool, test: seq })}`)}>Test against a policy…</a> : null}
-            </div>
-          ) : null}
         </div>
       ) : error ? null : <p class="muted">Loading…</p>}
     </Drawer>
@@ -81,6 +82,9 @@ export function Activity() {
   const until = between.until || undefined;
   const since = useMemo(() => (range === 'between' ? between.since || undefined : range ? new Date(Date.now() - Number(range) * 1000).toISOString().slice(0, 19) + 'Z' : undefined), [key]);
   const round = useRef(0);
+  const kept = useRef(KEPT);
+  const shown = useRef(rows);
+  shown.current = rows;
   const ask = (values: Record<string, string | number | undefined>) => get<Record_[]>(`audit${query({ ...filters, kind: filters.kind || 'decision', parent, since, until, limit: PAGE, ...values })}`);
   const load = async () => {
     const mine = ++round.current;
@@ -89,6 +93,7 @@ export function Activity() {
     try {
       const found = await ask({});
       if (mine !== round.current) return;
+      kept.current = KEPT;
       setRows(found);
       setMore(found.length === PAGE);
       setError(null);
@@ -96,17 +101,29 @@ export function Activity() {
     if (mine === round.current) setBusy(false);
   };
   useEffect(() => { load(); }, [key]);
-  const older = async () => {
-    const found = await ask(fleet ? { until: before(rows.at(-1)!.time) } : { before: rows.at(-1)!.seq });
+  const older = async (): Promise<void> => {
+    const mine = round.current, oldest = shown.current.at(-1);
+    if (!oldest) return;
+    const found = await ask(fleet ? { until: before(oldest.time) } : { before: oldest.seq });
+    if (mine !== round.current) return; // of other filters
+    const end = shown.current.at(-1);
+    if (!end || keyOf(end) !== keyOf(oldest)) return older(); // new records have cut the list meanwhile
+    kept.current = Math.max(KEPT, shown.current.length + found.length);
     setRows((all) => [...all, ...found]);
     setMore(found.length === PAGE);
   };
-  // New records are asked for with the filters that are set, so both always agree.
+  // New records are asked for with the filters that are set, so both always agree. Where more came than a page has, the rows before them are dropped, so
+  // that none is missing in between: they are the next page.
   const soon = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const refresh = async () => {
+    const mine = round.current;
     try {
-      const fresh = await ask({}), last = fresh.at(-1);
-      setRows((all) => [...fresh, ...all.filter((r) => last && (fleet ? r.time < last.time : r.seq < last.seq))]);
+      const fresh = await ask({}), last = fresh.at(-1), first = shown.current[0];
+      if (mine !== round.current) return;
+      const joins = !first || fresh.length < PAGE || (fleet ? last!.time <= first.time : last!.seq <= first.seq);
+      const all = joins ? [...fresh, ...shown.current.filter((r) => last && (fleet ? r.time < last.time : r.seq < last.seq))] : fresh;
+      setRows(all.slice(0, kept.current));
+      if (!joins || all.length > kept.current) setMore(true);
     } catch { /* the connection mark says so */ }
   };
   useEffect(() => {
@@ -130,12 +147,12 @@ export function Activity() {
         <form class="filters" onSubmit={(e) => { e.preventDefault(); }} aria-label="Filters">
           <Select label="Time range" value={range} onValue={(v) => set({ range: v, since: '', until: '' })} options={RANGES} />
           {status.data?.audit_ship || fleet ? <Select label="Gates" value={filters.fleet} onValue={(v) => set({ fleet: v, gate: '', seq: '', chain: '' })} options={[['', 'This gate'], ['1', 'All gates']]} /> : null}
-          {fleet ? <Input aria-label="Gate" placeholder="Gate, or paris-*" value={filters.gate} onValue={(v) => set({ gate: v })} /> : null}
+          {fleet ? <Typed aria-label="Gate" placeholder="Gate, or paris-*" value={filters.gate} onValue={(v) => set({ gate: v })} /> : null}
           <Select label="Verdict" value={filters.verdict} onValue={(v) => set({ verdict: v })} options={[['', 'Any verdict'], ['allow', 'Allowed'], ['deny', 'Denied'], ['approve', 'Approval']]} />
-          <Input aria-label="Server" placeholder="Server" value={filters.server} onValue={(v) => set({ server: v })} />
-          <Input aria-label="Tool" placeholder="Tool, or read_*" value={filters.tool} onValue={(v) => set({ tool: v })} />
-          <Input aria-label="Identity" placeholder="Identity" value={filters.identity} onValue={(v) => set({ identity: v })} />
-          <Input aria-label="Text" placeholder="Words anywhere" value={filters.text} onValue={(v) => set({ text: v })} />
+          <Typed aria-label="Server" placeholder="Server" value={filters.server} onValue={(v) => set({ server: v })} />
+          <Typed aria-label="Tool" placeholder="Tool, or read_*" value={filters.tool} onValue={(v) => set({ tool: v })} />
+          <Typed aria-label="Identity" placeholder="Identity" value={filters.identity} onValue={(v) => set({ identity: v })} />
+          <Typed aria-label="Text" placeholder="Words anywhere" value={filters.text} onValue={(v) => set({ text: v })} />
           <Button small tone="ghost" pressed={panel} onClick={() => setPanel(!panel)}>More filters</Button>
           {any ? <Button small tone="ghost" onClick={() => go('activity', true)}>Clear</Button> : null}
         </form>
@@ -146,12 +163,12 @@ export function Activity() {
             <Field label="Class"><Select value={filters.class} onValue={(v) => set({ class: v })} options={[['', 'Any'], 'Read', 'Write', 'Execute', 'Destructive', 'Financial']} /></Field>
             <Field label="Shadow"><Select value={filters.shadow} onValue={(v) => set({ shadow: v })} options={[['', 'Any'], ['1', 'Only with a shadow verdict']]} /></Field>
             <Field label="Kind"><Select value={filters.kind} onValue={(v) => set({ kind: v })} options={[['', 'Decisions'], ['event', 'Events of the gate'], ['all', 'Everything']]} /></Field>
-            <Field label="Rule"><Input value={filters.rule} onValue={(v) => set({ rule: v })} /></Field>
-            <Field label="Reason"><Input value={filters.reason} onValue={(v) => set({ reason: v })} /></Field>
-            <Field label="Grant"><Input value={filters.grant} onValue={(v) => set({ grant: v })} /></Field>
-            <Field label="Session"><Input value={filters.session} onValue={(v) => set({ session: v })} /></Field>
-            <Field label="Method"><Input value={filters.method} onValue={(v) => set({ method: v })} /></Field>
-            <Field label="Event"><Input value={filters.event} onValue={(v) => set({ event: v, kind: v ? 'event' : filters.kind })} /></Field>
+            <Field label="Rule"><Typed value={filters.rule} onValue={(v) => set({ rule: v })} /></Field>
+            <Field label="Reason"><Typed value={filters.reason} onValue={(v) => set({ reason: v })} /></Field>
+            <Field label="Grant"><Typed value={filters.grant} onValue={(v) => set({ grant: v })} /></Field>
+            <Field label="Session"><Typed value={filters.session} onValue={(v) => set({ session: v })} /></Field>
+            <Field label="Method"><Typed value={filters.method} onValue={(v) => set({ method: v })} /></Field>
+            <Field label="Event"><Typed value={filters.event} onValue={(v) => set({ event: v, kind: v ? 'event' : filters.kind })} /></Field>
           </div>
         ) : null}
         <div class="toolbar">

@@ -1,5 +1,5 @@
 // Calls that wait for a person.
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { part, post, query, type Approval, type Record_ } from '../api';
 import { until } from '../format';
 import { go, href, useData, useMay, useMe, useNow, usePlace } from '../state';
@@ -79,19 +79,6 @@ export function ApprovalCard({ approval: a, onDone, open }: { approval: Approval
   );
 }
 
-// Shows a browser notification when the page is in the background, if the user allowed it.
-function useNotification(pending: Approval[] | undefined) {
-  const [seen] = useState(() => new Set<string>());
-  useEffect(() => {
-    if (!pending) return;
-    const fresh = pending.filter((a) => !seen.has(a.id));
-    const first = seen.size === 0;
-    fresh.forEach((a) => seen.add(a.id));
-    if (first || !fresh.length || !document.hidden || !('Notification' in window) || Notification.permission !== 'granted') return;
-    for (const a of fresh) new Notification('A call waits for you', { body: `${a.identity}: ${a.server ? `${a.server} ` : ''}${a.tool}`, tag: a.id });
-  }, [pending]);
-}
-
 export function Approvals() {
   const { path } = usePlace();
   const [tab, setTab] = useState('pending');
@@ -100,7 +87,6 @@ export function Approvals() {
   const past = useData<Approval[]>(tab === 'past' ? `approvals?limit=${limit}` : null, { keep: true, when: changed });
   const one = useData<Approval>(path[1] ? `approvals/${part(path[1])}` : null, { when: changed });
   const [asked, setAsked] = useState('Notification' in window ? Notification.permission : 'denied');
-  useNotification(pending.data);
   if (path[1]) {
     return (
       <div class="stack narrow">
@@ -115,7 +101,7 @@ export function Approvals() {
       <div class="toolbar">
         <Segmented label="Which" value={tab} onValue={setTab} options={[['pending', `Waiting${pending.data?.length ? ` ${pending.data.length}` : ''}`], ['past', 'Decided']]} />
         <div class="spacer" />
-        {asked === 'default' ? <Button small onClick={async () => setAsked(await Notification.requestPermission())}>Notify me</Button> : null}
+        {asked === 'default' ? <Button small title="A notification of the browser for each new call that waits, from any view of the console" onClick={async () => setAsked(await Notification.requestPermission())}>Notify me</Button> : null}
       </div>
       {tab === 'pending' ? (
         <>

@@ -1,13 +1,13 @@
 // What is known of published servers: a list with a search, and the pages that the program makes of servers, tools and attack patterns.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
-import { query } from '../api';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { query, send } from '../api';
 import { count } from '../format';
 import { go, href, useData, useMay, usePlace } from '../state';
-import { Badge, Button, Code, Copy, Empty, Fault, Input, Panel, RiskClass, Table, Text, Words } from '../ui';
+import { Badge, Button, Code, Copy, Empty, Fault, Input, Panel, RiskClass, Select, Table, Text, Words } from '../ui';
 
 interface Entry { registry: string; name: string; title?: string; version: string; tools: number; classes: Record<string, number> }
-const PAGE = 100, LIMIT_MAX = 1000;
+const PAGE = 100;
 interface Cell { text: string; link?: string; mark?: string }
 interface Block { kind: string; title?: string; text?: string; language?: string; numbers?: number[]; rows?: Cell[][] }
 interface Page { kind: string; id?: string; title: string; summary?: string; blocks: Block[] }
@@ -87,29 +87,56 @@ function One({ name, tool }: { name: string; tool?: string }) {
   );
 }
 
+const REGISTRIES: [string, string][] = [['', 'Any registry'], ['npm', 'npm'], ['pypi', 'PyPI'], ['go', 'Go modules'], ['github', 'GitHub'], ['remote', 'Remote servers']];
+const CLASSES: [string, string][] = [['', 'Any class'], ...['Financial', 'Destructive', 'Execute', 'Write', 'Read'].map((c): [string, string] => [c, `Has ${c} tools`])];
+
+// The filters are part of the URL: the way back from a page leads to the same list.
 export function Catalogue() {
   const { path, query: q } = usePlace();
-  const [text, setText] = useState(q.get('q') ?? '');
-  const [asked, setAsked] = useState(text);
   const name = q.get('page') ?? path.slice(1).join('/');
-  useEffect(() => { const timer = setTimeout(() => setAsked(text), 200); return () => clearTimeout(timer); }, [text]);
-  const [limit, setLimit] = useState(PAGE);
-  const list = useData<Entry[]>(name ? null : `catalogue${query({ q: asked, limit })}`, { keep: true });
-  useEffect(() => { setLimit(PAGE); }, [asked]);
-  const more = list.data?.length === limit && limit < LIMIT_MAX;
-  if (name) return <One key={`${name} ${q.get('tool') ?? ''}`} name={name} tool={q.get('tool') ?? undefined} />;
+  return name ? <One key={`${name} ${q.get('tool') ?? ''}`} name={name} tool={q.get('tool') ?? undefined} /> : <List />;
+}
+
+function List() {
+  const { query: q } = usePlace();
+  const asked = { q: q.get('q') ?? '', registry: q.get('registry') ?? '', class: q.get('class') ?? '' };
+  const [text, setText] = useState(asked.q);
+  const [rows, setRows] = useState<Entry[] | null>(null);
+  const [total, setTotal] = useState(0);
+  const [cursor, setCursor] = useState<string | null>(null);
+  const [error, setError] = useState<Error | null>(null);
+  const round = useRef(0);
+  const set = (values: Partial<typeof asked>) => go(`catalogue${query({ ...asked, ...values })}`, true);
+  const load = async (after?: string) => {
+    const mine = ++round.current;
+    try {
+      const { json, response } = await send('GET', `catalogue${query({ ...asked, limit: PAGE, cursor: after })}`);
+      if (mine !== round.current) return;
+      setRows((before) => (after ? [...(before ?? []), ...json] : json));
+      setTotal(Number(response.headers.get('Sallyport-Total') ?? 0));
+      setCursor(response.headers.get('Sallyport-Cursor'));
+      setError(null);
+    } catch (e) { if (mine === round.current) setError(e as Error); }
+  };
+  useEffect(() => { load(); }, [asked.q, asked.registry, asked.class]);
+  useEffect(() => { if (text === asked.q) return; const timer = setTimeout(() => set({ q: text }), 200); return () => clearTimeout(timer); }, [text]);
   return (
     <div class="stack">
-      <div class="toolbar"><Input type="search" aria-label="Search the catalogue" placeholder="Search servers and tools" value={text} onValue={setText} /><span class="muted small">{list.data ? `${list.data.length === limit ? 'the first ' : ''}${count(list.data.length)} ${list.data.length === 1 ? 'server' : 'servers'}` : ''}</span></div>
-      {list.error ? <Fault error={list.error} /> : null}
+      <div class="toolbar">
+        <Input type="search" aria-label="Search the catalogue" placeholder="Search servers and tools" value={text} onValue={setText} />
+        <Select label="Registry" value={asked.registry} onValue={(v) => set({ registry: v })} options={REGISTRIES} />
+        <Select label="Class" value={asked.class} onValue={(v) => set({ class: v })} options={CLASSES} />
+        <span class="muted small" role="status">{rows ? `${count(total)} ${total === 1 ? 'server' : 'servers'}, the best known first` : ''}</span>
+      </div>
+      {error ? <Fault error={error} retry={() => load()} /> : null}
       <Panel flush>
-        {list.data?.length ? <Table label="Catalogue" rows={list.data} keyOf={(e) => `${e.registry}/${e.name}`} onRow={(e) => go(place(`server:${e.registry}/${e.name}`))} columns={[
+        {rows?.length ? <Table cards label="Catalogue" rows={rows} keyOf={(e) => `${e.registry}/${e.name}`} onRow={(e) => go(place(`server:${e.registry}/${e.name}`))} columns={[
           { head: 'Server', cell: (e) => <><strong><Text value={e.title ?? e.name} /></strong>{e.title ? <div class="muted clip"><Text value={e.name} /></div> : null}</> },
-          { head: 'Registry', hide: 'phone', cell: (e) => e.registry },
+          { head: 'Registry', cell: (e) => e.registry },
           { head: 'Tools', class: 'number', cell: (e) => e.tools },
-          { head: 'Classes', hide: 'phone', cell: (e) => <span class="row tight">{Object.entries(e.classes).map(([cls, n]) => <span key={cls} class="row tight"><RiskClass name={cls} /> <span class="muted">{n}</span></span>)}</span> },
-        ]} /> : list.data ? <Empty title="Nothing found">Try the name of a product, or of a tool.</Empty> : <p class="muted pad">Loading…</p>}
-        {more ? <div class="more-rows"><Button onClick={() => setLimit(Math.min(limit + PAGE, LIMIT_MAX))}>More servers</Button></div> : null}
+          { head: 'Classes', cell: (e) => <span class="row tight">{Object.entries(e.classes).map(([cls, n]) => <span key={cls} class="row tight"><RiskClass name={cls} /> <span class="muted">{n}</span></span>)}</span> },
+        ]} /> : rows ? <Empty title="Nothing found">Try the name of a product, or of a tool.</Empty> : error ? null : <p class="muted pad">Loading…</p>}
+        {cursor ? <div class="more-rows"><span class="muted small">{count(rows?.length ?? 0)} of {count(total)} shown</span> <Button onClick={() => load(cursor)}>More servers</Button></div> : null}
       </Panel>
     </div>
   );

@@ -4,7 +4,7 @@ import { part, query, type Approval, type Server, type Status } from '../api';
 import type { Line } from '../chart';
 import { compact, count, duration, limitName, localTime, reasonName, span } from '../format';
 import { go, href, useData, usePlace } from '../state';
-import { Badge, Between, Empty, Fault, Notice, Panel, Segmented, Stat, State, Table, Text, Time } from '../ui';
+import { Badge, Between, Empty, Fault, Notice, Panel, Segmented, Stat, State, Table, Text, Time, Words } from '../ui';
 
 interface Overview_ {
   since: string; until: string; step_seconds: number;
@@ -92,14 +92,15 @@ export function Overview() {
       {s?.audit_fault ? <Notice tone="deny">The audit log cannot be written: <Text value={s.audit_fault} /></Notice> : null}
       {s?.audit_ship?.fault ? <Notice tone="approve">{count(s.audit_ship.lag_records)} records were not shipped to the fleet’s database: <Text value={s.audit_ship.fault} /></Notice> : null}
       {s?.audit_unrecorded ? <Notice tone="approve">{count(s.audit_unrecorded)} records could not be kept.</Notice> : null}
-      {down.map((x) => <Notice key={x.name} tone="deny" action={<a class="button small" href={href(`servers/${part(x.name)}`)}>Look</a>}>Server <strong><Text value={x.name} /></strong> is {x.state}{x.fault ? <>: <Text value={x.fault} /></> : null}</Notice>)}
+      {down.map((x) => <Notice key={x.name} tone="deny" action={<a class="button small" href={href(`servers/${part(x.name)}`)}>Look</a>}>Server <strong><Text value={x.name} /></strong> is {x.state}{x.fault ? <>: <Words text={x.fault} /></> : null}</Notice>)}
       <div class="stats">
         <Stat label="Calls" value={t ? compact(t.calls) : '–'} hint={t && data ? perTime(t.calls / seconds) : undefined} />
         <Stat label="Denied" tone={t?.deny ? 'deny' : undefined} value={t ? compact(t.deny) : '–'} hint={t?.calls ? `${((100 * t.deny) / t.calls).toFixed(1)} %` : undefined} />
-        <Stat label="Waiting for a person" tone={pending.data?.length ? 'approve' : undefined} value={pending.data ? pending.data.length : '–'} hint={pending.data?.length ? <a href={href('approvals')}>Decide</a> : undefined} />
+        <Stat label="Waiting calls" tone={pending.data?.length ? 'approve' : undefined} value={pending.data ? pending.data.length : '–'} hint={pending.data?.length ? <a href={href('approvals')}>Decide</a> : undefined} />
         <Stat label="Latency p90" value={t?.p90_us ? duration(t.p90_us) : '–'} hint={t?.p99_us ? `p99 ${duration(t.p99_us)}` : undefined} />
         <Stat label="Sessions" value={s ? s.sessions : '–'} hint={s ? `${s.calls_under_way} calls in flight` : undefined} />
-        <Stat label="Running for" value={s ? span((Date.now() - Date.parse(s.started_at)) / 1000) : '–'} hint={s?.audit_seq ? `${compact(s.audit_seq)} records` : undefined} />
+        <Stat label="Running for" value={s ? span((Date.now() - Date.parse(s.started_at)) / 1000) : '–'} hint={s ? `since ${localTime(s.started_at)}` : undefined} />
+        <Stat label="Audit log" tone={s?.audit_fault || s?.audit_unrecorded ? 'deny' : undefined} value={!s ? '–' : s.audit_fault ? 'failing' : s.audit_seq === undefined ? 'off' : 'on'} hint={s?.audit_seq ? `${compact(s.audit_seq)} records${s.audit_refused ? `, ${compact(s.audit_refused)} calls refused` : ''}` : undefined} />
       </div>
       <div class="columns">
         <Panel title="Calls per second">{data && lines.calls.length ? <Chart times={data.times} lines={lines.calls} format={(n) => (n >= 10 ? n.toFixed(0) : n.toFixed(n >= 1 ? 1 : 2))} label="Calls per second by verdict" /> : <div class="chart-space" />}</Panel>

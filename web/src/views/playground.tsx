@@ -84,6 +84,7 @@ export function Playground() {
   const grants = useData<Grant[]>(admin ? 'grants' : null, { paged: true });
   const code = path[1] === 'code';
   const tool = runs(tools.data);
+  if (!admin) return <Panel><Empty title="The playground needs the role admin">It calls tools for real. Policies can be tried under Policies.</Empty></Panel>;
   return (
     <div class="stack">
       {builtin ? <div class="toolbar"><Segmented label="What to try" value={code ? 'code' : 'call'} onValue={(v) => go(v === 'code' ? 'playground/code' : 'playground')} options={[['call', 'Call a tool'], ['code', 'Run code']]} /></div> : null}

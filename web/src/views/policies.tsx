@@ -1,18 +1,28 @@
 // Policies: a board of tools, the text beside it, a dry run, and every version that was in force.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, get, part, post, query, send, type Policy, type Problem, type Record_, type Server, type Tool } from '../api';
-import { COLUMNS, FACTS, FLAGS, isCondition, KINDS, merge, operators, OP_NAMES, paths, readValue, ruleEdits, rulesOf, SCOPES, SQL_KINDS, standing, WINDOWS, YES_NO, type Column, type Edit, type Kind } from '../board';
+import { COLUMNS, EVERY, FACTS, fallback, FLAGS, hiddenPatterns, isB, isCondition, isPattern, KINDS, merge, operators, OP_NAMES, paths, patternsOf, fitsPattern, readValue, ruleEdits, rulesOf, SCOPES, SQL_KINDS, standing, WINDOWS, YES_NO, type Column, type Edit, type Kind } from '../board';
 import { TextEditor } from '../texteditor';
 import { count, json, plain } from '../format';
-import { go, href, useData, useMay, usePlace } from '../state';
+import { DRAFTS, go, href, useData, useMay, useMe, usePlace } from '../state';
 import { Explained, type Explanation } from '../trace';
-import { Badge, Button, Dialog, Empty, Fault, Field, Input, Notice, Panel, RiskClass, Segmented, Select, Table, Text, Time, toast } from '../ui';
+import { Badge, Button, Check, Dialog, Empty, Fault, Field, Input, Notice, Panel, RiskClass, Segmented, Select, Table, Text, Time, toast } from '../ui';
 
-interface Loaded { id: string; name: string; path: string; text: string; hash: string; servers: string[]; is_default: boolean }
+interface Loaded { id: string; name: string; path: string; text: string; policy?: any; hash: string; servers: string[]; is_default: boolean }
 interface Edited { policy_text: string; policy: any; valid: boolean; problems: Problem[] }
 interface Version { version: number; hash: string; at: string; by: string; note?: string; current?: boolean }
 interface Replay { calls: number; unchanged: number; newly_denied: Change; newly_allowed: Change; newly_need_approval: Change; not_judged: Change }
 interface Change { count: number; by: { server?: string; tool: string; rule: string; count: number; first_seq: number }[] }
+
+// ---- drafts ----
+
+// An unsaved text outlives a look at another view, a reload and a session that expires; signing out ends it. With it is kept what it was made from, so
+// that a save after somebody else's is refused as always.
+interface Draft { text: string; base: { text: string; hash: string } }
+const readDraft = (id: string): Draft | null => { try { return JSON.parse(sessionStorage.getItem(`${DRAFTS}${id}`) ?? 'null'); } catch { return null; } };
+function keepDraft(id: string, draft: Draft | null): void {
+  try { if (draft) sessionStorage.setItem(`${DRAFTS}${id}`, JSON.stringify(draft)); else sessionStorage.removeItem(`${DRAFTS}${id}`); } catch { /* too large to be kept */ }
+}
 
 // ---- lines that differ ----
 
@@ -55,7 +65,7 @@ function Value({ op, schema, value, onValue }: { op: string; schema: any; value:
   return <Input aria-label="Value" type={numeric && op !== 'in' && op !== 'not_in' ? 'number' : 'text'} step="any" placeholder={op === 'under' ? '/srv/data, /tmp/work' : op === 'host' ? '*.example.com' : op === 'in' || op === 'not_in' ? 'a, b, c' : 'value'} value={value} onValue={onValue} />;
 }
 
-function RuleBuilder({ policy, tool, onEdit }: { policy: any; tool: Tool; onEdit: (edits: Edit[]) => Promise<void> }) {
+function RuleBuilder({ policy, tool, readOnly, onEdit }: { policy: any; tool: Tool; readOnly: boolean; onEdit: (edits: Edit[]) => Promise<void> }) {
   const known = paths(tool.schema);
   const [kind, setKind] = useState<Kind>('require');
   const spendable = known.filter(([, s]) => ['number', 'integer'].includes(Array.isArray(s?.type) ? s.type[0] : s?.type)).map(([p]) => p);
@@ -83,8 +93,8 @@ function RuleBuilder({ policy, tool, onEdit }: { policy: any; tool: Tool; onEdit
   return (
     <div class="rulebuilder">
       {shown.length ? <ul class="rules">{shown.map((r) => <li key={r.path.join('/')}><span><strong>{r.effect}</strong> <Text value={r.text} />{r.shadow ? <> <Badge tone="info">shadow</Badge></> : null}{r.message ? <span class="muted"> “<Text value={r.message} />”</span> : null}</span>
-        <span class="row tight"><Button small tone="ghost" title="Decide and record, without enforcing" onClick={() => onEdit([{ path: [...r.path, 'mode'], value: r.shadow ? undefined : 'shadow' }])}>{r.shadow ? 'Enforce' : 'Shadow'}</Button><Button small tone="ghost" onClick={() => onEdit([{ path: r.path }])}>Remove</Button></span></li>)}</ul> : null}
-      <div class="row builder">
+        {readOnly ? null : <span class="row tight">{typeof r.path.at(-1) === 'number' ? <Button small tone="ghost" title="Decide and record, without enforcing" onClick={() => onEdit([{ path: [...r.path, 'mode'], value: r.shadow ? undefined : 'shadow' }])}>{r.shadow ? 'Enforce' : 'Shadow'}</Button> : null}<Button small tone="ghost" onClick={() => onEdit([{ path: r.path }])}>Remove</Button></span>}</li>)}</ul> : readOnly ? <p class="muted small">No rules about its arguments.</p> : null}
+      {readOnly ? null : <div class="row builder">
         <Select label="Kind of rule" value={kind} onValue={(v) => setKind(v as Kind)} options={KINDS} />
         {condition || kind === 'spend' ? <span class="combo"><input class="input" list={`paths-${tool.name}`} aria-label="Argument" value={path} onInput={(e) => setPath(e.currentTarget.value)} /><datalist id={`paths-${tool.name}`}>{offered.map((p) => <option key={p} value={p} />)}</datalist></span> : null}
         {condition ? <><Select label="Operator" value={op} onValue={(o) => { setOp(o); setValue(''); }} options={ops.map((o): [string, string] => [o, OP_NAMES[o] ?? o])} /><Value op={op} schema={schema} value={value} onValue={setValue} /></> : <Input aria-label="At most" type="number" min={kind === 'spend' ? 0 : 1} step={kind === 'spend' ? 'any' : 1} placeholder="at most" value={max} onValue={setMax} />}
@@ -92,40 +102,127 @@ function RuleBuilder({ policy, tool, onEdit }: { policy: any; tool: Tool; onEdit
         {condition ? null : <Select label="Counted for" value={scope} onValue={setScope} options={SCOPES} />}
         <Input aria-label="Message for the agent" placeholder={kind === 'ask' ? 'What the approver and the agent read' : 'Message for the agent'} value={message} onValue={setMessage} />
         <Button small tone="primary" disabled={!ready} onClick={add}>Add rule</Button>
-      </div>
+      </div>}
     </div>
   );
 }
 
-function Board({ policy, tools, readOnly, onEdit, onMove, focus }: { policy: any; tools: Tool[]; readOnly: boolean; onEdit: (edits: Edit[]) => Promise<void>; onMove: (tool: string, to: Column, rate: string) => Promise<void>; focus: string | null }) {
+const NO_TOOL: Tool = { name: '', category: '', severity: '', confidence: 0, tags: [], findings: [], fingerprint: '', pin: 'none' };
+// What these patterns match is only known to the gate: sets of letters, and selectors of flows.
+const canCount = (pattern: string) => (pattern.startsWith('@') ? ALL_CLASSES.includes(pattern) : !pattern.includes('['));
+const ALL_CLASSES = ['@read', '@write', '@execute', '@destructive', '@financial'];
+type Move = (tool: string, to: Column, rate: string, first?: Edit[]) => Promise<any>;
+
+// The choices of all rows are one grid to the arrow keys: left and right between columns, up and down between tools. They only move the focus.
+function moveFocus(event: KeyboardEvent) {
+  const at = event.currentTarget as HTMLElement;
+  const own = [...at.parentElement!.querySelectorAll<HTMLElement>('[role=radio]')], column = own.indexOf(at);
+  const groups = [...at.closest('.board')!.querySelectorAll<HTMLElement>('[role=radiogroup]')], row = groups.indexOf(at.parentElement!);
+  const to: Record<string, HTMLElement | undefined> = {
+    ArrowRight: own[(column + 1) % own.length], ArrowLeft: own[(column + own.length - 1) % own.length],
+    ArrowDown: groups[row + 1]?.querySelectorAll<HTMLElement>('[role=radio]')[column], ArrowUp: groups[row - 1]?.querySelectorAll<HTMLElement>('[role=radio]')[column],
+  };
+  if (!(event.key in to)) return;
+  event.preventDefault();
+  to[event.key]?.focus();
+}
+
+function Choices({ name, column, readOnly, choose }: { name: string; column: Column; readOnly: boolean; choose: (c: Column) => void }) {
+  return (
+    <div class="segmented columns5" role="radiogroup" aria-label={`What becomes of ${plain(name)}`}>
+      {COLUMNS.map(([c, title]) => <button key={c} type="button" role="radio" aria-checked={column === c} tabIndex={column === c ? 0 : -1} class={c} disabled={readOnly} onClick={() => choose(c)} onKeyDown={moveFocus}>{title}</button>)}
+    </div>
+  );
+}
+
+// What holds for more than one tool: the default, shadow mode, rules for every tool.
+function Whole({ policy, readOnly, onEdit }: { policy: any; readOnly: boolean; onEdit: (edits: Edit[]) => Promise<void> }) {
+  const [open, setOpen] = useState(false);
+  const rules = rulesOf(policy, EVERY).length;
+  const edit = (edits: Edit[]) => { onEdit(edits).catch((e) => toast(e.message, 'deny')); };
+  // Without a default, tools are allowed too; a written one also lets servers sample from clients.
+  const chooseDefault = (to: string) => { if (to !== fallback(policy)) edit([{ path: ['default'], value: to === 'allow' && !isB(policy) ? undefined : to }]); };
+  return (
+    <div class="whole">
+      <div class="row">
+        <span class="row tight"><span class="muted">Tools without a row of their own</span><Segmented label="Tools without a row of their own" disabled={readOnly} value={fallback(policy)} onValue={chooseDefault} options={[['allow', 'Allow'], ['deny', 'Deny']]} /></span>
+        <span class="spacer" />
+        <Check disabled={readOnly} checked={policy?.mode === 'shadow'} onChange={(on) => edit([{ path: ['mode'], value: on ? 'shadow' : undefined }])}>Shadow mode <span class="muted">records, enforces nothing</span></Check>
+      </div>
+      <button type="button" class="name" aria-expanded={open} onClick={() => setOpen(!open)}><strong>Every tool</strong>{rules ? <Badge tone="accent">{rules} {rules === 1 ? 'rule' : 'rules'}</Badge> : <span class="muted small">no rules</span>}</button>
+      {open ? <RuleBuilder policy={policy} tool={{ ...NO_TOOL, name: EVERY }} readOnly={readOnly} onEdit={onEdit} /> : null}
+    </div>
+  );
+}
+
+// PolicyLayer's patterns need it.
+const globEdits = (policy: any): Edit[] => (isB(policy) && policy?.match !== 'glob' ? [{ path: ['match'], value: 'glob' }] : []);
+
+// One row for many tools: a pattern of names, or a risk class.
+function AddPattern({ policy, onMove }: { policy: any; onMove: Move }) {
+  const [pattern, setPattern] = useState('');
+  const [to, setTo] = useState<Column>('deny');
+  const add = async () => {
+    await onMove(pattern.trim(), to, '10/minute', to === 'hide' ? [] : globEdits(policy));
+    setPattern('');
+  };
+  return (
+    <form class="row pad addpattern" aria-label="A row for many tools" onSubmit={(e) => { e.preventDefault(); add().catch((error) => toast(error.message, 'deny')); }}>
+      <span class="combo"><Input aria-label="Pattern or class" placeholder="delete_*, or @destructive" value={pattern} onValue={setPattern} list="board-classes" /><datalist id="board-classes">{ALL_CLASSES.map((c) => <option key={c} value={c} />)}</datalist></span>
+      <Select label="Column" value={to} onValue={(v) => setTo(v as Column)} options={COLUMNS} />
+      <Button small type="submit" disabled={!isPattern(pattern.trim()) || pattern.trim() === EVERY}>Add a row</Button>
+    </form>
+  );
+}
+
+function Board({ policy, tools, known, readOnly, onEdit, onMove, focus }: { policy: any; tools: Tool[]; known: boolean; readOnly: boolean; onEdit: (edits: Edit[]) => Promise<void>; onMove: Move; focus: string | null }) {
   const [open, setOpen] = useState<string | null>(focus);
   useEffect(() => { if (focus) setOpen(focus); }, [focus]);
   const [text, setText] = useState('');
   const [rates, setRates] = useState<Record<string, string>>({});
-  const rows = tools.filter((t) => !text || t.name.toLowerCase().includes(text.toLowerCase())).sort((a, b) => a.name.localeCompare(b.name));
+  const fits = (name: string) => !text || name.toLowerCase().includes(text.toLowerCase());
+  const patterns = [...new Set([...patternsOf(policy), ...hiddenPatterns(policy)])].filter(fits).map((name): Tool => ({ ...NO_TOOL, name }));
+  const rows = [...patterns, ...tools.filter((t) => fits(t.name)).sort((a, b) => a.name.localeCompare(b.name))];
   const totals = Object.fromEntries(COLUMNS.map(([c]) => [c, tools.filter((t) => standing(policy, t.name, t.category).column === c).length]));
+  // The gate finds the entry of `hide`: its place may have changed since it was shown.
+  const remove = async (name: string) => {
+    const after = (policy?.hide ?? []).includes(name) ? await onMove(name, 'allow', '', globEdits(policy)) : policy;
+    if (after?.tools?.[name] !== undefined) await onEdit([{ path: ['tools', name] }]);
+  };
   return (
     <div class="board">
+      <Whole policy={policy} readOnly={readOnly} onEdit={onEdit} />
       <div class="toolbar pad"><Input aria-label="Find a tool" placeholder="Find a tool" value={text} onValue={setText} /><span class="muted small">{COLUMNS.map(([c, name]) => `${name} ${totals[c]}`).join(' · ')}</span></div>
       <ul>{rows.map((t) => {
         const at = standing(policy, t.name, t.category);
+        const many = !t.fingerprint && isPattern(t.name);
         const rate = rates[t.name] ?? at.limit ?? '10/minute';
-        const choose = (c: Column) => { onMove(t.name, c, rate).catch((e) => toast(e.message, 'deny')); };
+        const choose = (c: Column) => {
+          if (c === at.column && !at.by && (c !== 'limit' || rate === at.limit)) return;
+          onMove(t.name, c, rate).then((after) => {
+            const now = standing(after, t.name, t.category);
+            if (now.column !== c && now.by) toast(`${plain(now.by)} is stricter and still applies to it: change that row.`, 'info');
+          }, (e) => toast(e.message, 'deny'));
+        };
         return (
           <li key={t.name} data-tool={t.name}>
             <div class="line">
-              <button type="button" class="name" aria-expanded={open === t.name} onClick={() => setOpen(open === t.name ? null : t.name)}><strong><Text value={t.name} /></strong><RiskClass name={t.category} />{at.rules ? <Badge tone="accent">{at.rules} {at.rules === 1 ? 'rule' : 'rules'}</Badge> : null}{at.by ? <span class="muted small">by <Text value={at.by} /></span> : at.own || at.column === 'hide' ? null : <span class="muted small">by default</span>}</button>
-              <div class="segmented columns5" role="radiogroup" aria-label={`What becomes of ${plain(t.name)}`}>{COLUMNS.map(([c, name]) => <button key={c} type="button" role="radio" aria-checked={at.column === c} class={c} disabled={readOnly} onClick={() => choose(c)}>{name}</button>)}</div>
+              <span class="row">
+                <button type="button" class="name" aria-expanded={open === t.name} onClick={() => setOpen(open === t.name ? null : t.name)}><strong><Text value={t.name} /></strong>{many ? canCount(t.name) ? <Badge>{count(tools.filter((one) => fitsPattern(t.name, one)).length)} {t.name.startsWith('@') ? 'of this class' : 'of these names'}</Badge> : null : <RiskClass name={t.category} />}{at.rules ? <Badge tone="accent">{at.rules} {at.rules === 1 ? 'rule' : 'rules'}</Badge> : null}{at.by ? <span class="muted small">by <Text value={at.by} /></span> : at.own || at.column === 'hide' ? null : <span class="muted small">by default</span>}</button>
+                {many && !readOnly ? <Button small tone="ghost" label={`Remove the row ${plain(t.name)}`} onClick={() => remove(t.name)}>Remove</Button> : null}
+              </span>
+              <Choices name={t.name} column={at.column} readOnly={readOnly} choose={choose} />
             </div>
             {at.column === 'limit' ? (
-              <div class="row limit"><label class="row tight">At most <Input aria-label="Calls" type="number" min={1} value={rate.split('/')[0]} onValue={(v) => setRates({ ...rates, [t.name]: `${v}/${rate.split('/')[1]}` })} /> calls per </label><Select label="Window" value={rate.split('/')[1]} onValue={(v) => setRates({ ...rates, [t.name]: `${rate.split('/')[0]}/${v}` })} options={['minute', 'hour', 'day']} disabled={readOnly} />
+              <div class="row limit"><label class="row tight">At most <Input aria-label="Calls" type="number" min={1} disabled={readOnly} value={rate.split('/')[0]} onValue={(v) => setRates({ ...rates, [t.name]: `${v}/${rate.split('/')[1]}` })} /> calls per </label><Select label="Window" value={rate.split('/')[1]} onValue={(v) => setRates({ ...rates, [t.name]: `${rate.split('/')[0]}/${v}` })} options={[...new Set(['minute', 'hour', 'day', rate.split('/')[1]])]} disabled={readOnly} />
                 {rate !== at.limit ? <Button small tone="primary" disabled={readOnly || !Number(rate.split('/')[0])} onClick={() => choose('limit')}>Apply</Button> : null}</div>
             ) : null}
-            {open === t.name && !readOnly ? <RuleBuilder policy={policy} tool={t} onEdit={onEdit} /> : null}
+            {open === t.name ? <RuleBuilder policy={policy} tool={t} readOnly={readOnly} onEdit={onEdit} /> : null}
           </li>
         );
       })}</ul>
-      {!rows.length ? <Empty title="No tools are known">They appear when the server has been asked for its tools; until then, write the text.</Empty> : null}
+      {!rows.length ? tools.length ? <Empty small title="No tool has this name" /> : known ? <Empty title="No tools are known">They appear when the server has been asked for its tools; until then, write the text.</Empty> : <p class="muted pad">Loading…</p> : null}
+      {readOnly ? null : <AddPattern policy={policy} onMove={onMove} />}
     </div>
   );
 }
@@ -213,9 +310,15 @@ function Paste({ policy, onClose, onMerge, onReplace }: { policy: any; onClose: 
 function One({ loaded, servers, reload }: { loaded: Loaded; servers: Server[]; reload: () => Promise<void> }) {
   const place = usePlace();
   const may = useMay('policy-manager');
-  const [text, setText] = useState(() => { const draft = place.query.get('draft') ? sessionStorage.getItem('draft') : null; sessionStorage.removeItem('draft'); return draft ?? loaded.text; });
-  const [base, setBase] = useState(loaded);
-  const [state, setState] = useState<Edited | null>(null);
+  const tries = useMe().open || may; // a gate without authentication lets every client try policies
+  const [kept] = useState(() => (may ? readDraft(loaded.id) : null));
+  const [text, setText] = useState(() => { const draft = place.query.get('draft') ? sessionStorage.getItem('draft') : null; sessionStorage.removeItem('draft'); return draft ?? kept?.text ?? loaded.text; });
+  const [base, setBase] = useState<Loaded>(kept ? { ...loaded, ...kept.base } : loaded);
+  useLayoutEffect(() => { if (may) keepDraft(base.id, text === base.text ? null : { text, base: { text: base.text, hash: base.hash } }); }, [text, base]);
+  useEffect(() => { if (kept) toast('Your unsaved changes are still here.', 'info'); }, []);
+  // Only editors have their text checked; for everybody else the board shows the file.
+  const [checked, setState] = useState<Edited | null>(null);
+  const state: Edited | null = may ? checked : { policy_text: loaded.text, policy: loaded.policy, valid: true, problems: [] };
   const [side, setSide] = useState('text');
   const [conflict, setConflict] = useState<Loaded | null>(null);
   const [saving, setSaving] = useState(false);
@@ -241,7 +344,7 @@ function One({ loaded, servers, reload }: { loaded: Loaded; servers: Server[]; r
     if (mine === round.current && !busy.current) setState(answer);
   };
   // Edits are made one after the other, each on the text that the one before left: a quick second click loses nothing.
-  const change = (edits: Edit[], move?: { tool: string; to: Column; rate: string }): Promise<void> => {
+  const change = (edits: Edit[], move?: { tool: string; to: Column; rate: string }): Promise<any> => {
     const make = async () => {
       try {
         const answer = await post<Edited>('policies/edit', { policy_text: latest.current, edits: edits.map(({ path, value }) => (value === undefined ? { path } : { path, value })), ...(move && { move }) });
@@ -249,6 +352,7 @@ function One({ loaded, servers, reload }: { loaded: Loaded; servers: Server[]; r
         latest.current = answer.policy_text;
         setText(answer.policy_text);
         setState(answer);
+        return answer.policy;
       } finally { busy.current--; }
     };
     busy.current++;
@@ -256,13 +360,13 @@ function One({ loaded, servers, reload }: { loaded: Loaded; servers: Server[]; r
     chain.current = made.catch(() => {});
     return made;
   };
-  useEffect(() => { const timer = setTimeout(() => { check(text).catch((e) => toast(e.message, 'deny')); }, 250); return () => clearTimeout(timer); }, [text]);
+  useEffect(() => { if (!may) return; const timer = setTimeout(() => { check(text).catch((e) => toast(e.message, 'deny')); }, 250); return () => clearTimeout(timer); }, [text]);
   useEffect(() => { if (loaded.hash !== base.hash && text === base.text) { setText(loaded.text); setBase(loaded); } }, [loaded.hash]);
-  useEffect(() => { if (test) setSide('try'); }, [test]);
+  useEffect(() => { if (test && tries) setSide('try'); }, [test]);
   const wish = place.query.get('do');
   const wishTool = place.query.get('tool');
   useEffect(() => {
-    if (!wish || !wishTool || !state?.policy) return;
+    if (!may || !wish || !wishTool || !state?.policy) return;
     go(`policies/${part(loaded.id)}${query({ server: wanted, tool: wishTool })}`, true);
     change([], { tool: wishTool, to: wish as Column, rate: '10/minute' }).then(() => toast('Changed in the draft. Look at the difference, then save.', 'info'), (e) => toast(e.message, 'deny'));
   }, [wish, !!state?.policy]);
@@ -289,14 +393,14 @@ function One({ loaded, servers, reload }: { loaded: Loaded; servers: Server[]; r
         <Select label="Server whose tools are shown" value={server} onValue={setServer} options={servers.map((s): [string, string] => [s.name, used.includes(s) ? s.name : `${s.name} (another policy)`])} />
         <span class="muted small clip" title={loaded.path}><Text value={loaded.path} /></span>
         <div class="spacer" />
-        {state ? errors ? <Badge tone="deny">{errors} {errors === 1 ? 'error' : 'errors'}</Badge> : state.problems.length ? <Badge tone="approve">{state.problems.length} {state.problems.length === 1 ? 'warning' : 'warnings'}</Badge> : <Badge tone="allow">valid</Badge> : null}
+        {!may ? <Badge title="Changes need the role policy-manager">read-only</Badge> : state ? errors ? <Badge tone="deny">{errors} {errors === 1 ? 'error' : 'errors'}</Badge> : state.problems.length ? <Badge tone="approve">{state.problems.length} {state.problems.length === 1 ? 'warning' : 'warnings'}</Badge> : <Badge tone="allow">valid</Badge> : null}
         {may ? <Button small onClick={() => setPasting(true)}>Paste…</Button> : null}
         {dirty ? <Button small onClick={() => setText(base.text)}>Discard</Button> : null}
-        <Button tone="primary" disabled={!may || !dirty || errors > 0} title={may ? undefined : 'This needs the role policy-manager'} onClick={() => setSaving(true)}>Save…</Button>
+        {may ? <Button tone="primary" disabled={!dirty || errors > 0} onClick={() => setSaving(true)}>Save…</Button> : null}
       </div>
       <div class="columns policy">
-        <Panel title="Board" flush>{state?.policy ? <Board key={server} policy={state.policy} tools={tools.data ?? []} readOnly={!may} onEdit={edit} onMove={(tool, to, rate) => change([], { tool, to, rate })} focus={wishTool} /> : state ? <Empty title="The text is no policy yet">Its errors stand beside it.</Empty> : <p class="muted pad">Loading…</p>}</Panel>
-        <Panel flush title={<Segmented label="Beside the board" value={side} onValue={setSide} options={[['text', 'Text'], ['try', 'Try'], ['history', 'History']]} />}>
+        <Panel title="Board" flush>{state?.policy ? <Board key={server} policy={state.policy} tools={tools.data ?? []} known={!tools.loading || !server} readOnly={!may} onEdit={edit} onMove={(tool, to, rate, first = []) => change(first, { tool, to, rate })} focus={wishTool} /> : state ? <Empty title="The text is no policy yet">Its errors stand beside it.</Empty> : <p class="muted pad">Loading…</p>}</Panel>
+        <Panel flush title={<Segmented label="Beside the board" value={side} onValue={setSide} options={[['text', 'Text'], ...(tries ? [['try', 'Try'] as [string, string]] : []), ['history', 'History']]} />}>
           {side === 'text' ? (
             <>
               <TextEditor text={text} language={isJson ? 'json' : 'yaml'} label="Policy text" readOnly={!may} problems={state?.problems ?? []} names={(tools.data ?? []).map((t) => t.name)} onText={setText} />

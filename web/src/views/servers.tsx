@@ -1,7 +1,7 @@
 // The servers behind the gate: their state, tools and definitions; adding, changing, restarting and removing them.
 import { useState } from 'preact/hooks';
 import { ApiError, get, part, post, send, type LogLine, type PinDifference, type Policy, type Server, type Stop, type Survey, type Tool } from '../api';
-import { compact, count, plain, tagName } from '../format';
+import { compact, count, findingName, plain, tagName } from '../format';
 import { commandLine, readCommand, readPairs, readSnippet } from '../serverform';
 import { go, href, useData, useMay, usePlace } from '../state';
 import { Badge, Button, Check, Code, Copy, Dialog, Drawer, Empty, Fault, Field, Input, Notice, Pairs, Panel, RiskClass, Segmented, Select, State, Table, Text, Time, toast, Words } from '../ui';
@@ -13,6 +13,7 @@ const about = (name: string) => (r: { server?: string; event?: string }) => r.se
 
 function ToolDetail({ server, tool, onClose, onAccept }: { server: string; tool: Tool; onClose: () => void; onAccept?: () => Promise<void> }) {
   const survey = useData<Survey>(`servers/${part(server)}/survey`);
+  const admin = useMay();
   const judged = survey.data?.tools.find((t) => t.tool === tool.name);
   return (
     <Drawer title={<Text value={tool.name} />} onClose={onClose}>
@@ -22,9 +23,9 @@ function ToolDetail({ server, tool, onClose, onAccept }: { server: string; tool:
         {tool.poison ? <Notice tone="deny">Suspicious: <Text value={tool.poison} /></Notice> : null}
         {tool.description ? <p class="says"><Text value={tool.description} /></p> : null}
         <Pairs rows={[['Tags', tool.tags.length ? tool.tags.map(tagName).join(', ') : undefined], ['Evidence', judged?.evidence.length ? <Text value={judged.evidence.join(', ')} /> : undefined],
-          ['Findings', tool.findings.length ? tool.findings.join(', ') : undefined], ['Pin', PINS[tool.pin]], ['Tokens', tool.tokens ? `about ${tool.tokens}` : undefined], ['Fingerprint', <code class="hash">{tool.fingerprint}</code>]]} />
+          ['Findings', tool.findings.length ? tool.findings.map(findingName).join(', ') : undefined], ['Pin', PINS[tool.pin]], ['Tokens', tool.tokens ? `about ${tool.tokens}` : undefined], ['Fingerprint', <code class="hash">{tool.fingerprint}</code>]]} />
         {tool.schema ? <><h3>Input schema</h3><Code value={tool.schema} /></> : null}
-        <div class="row"><a class="button small" href={href(`policies?server=${part(server)}&tool=${part(tool.name)}`)}>Rules for it</a><a class="button small" href={href(`playground?server=${part(server)}&tool=${part(tool.name)}`)}>Try it</a><a class="button small" href={href(`activity?server=${part(server)}&tool=${part(tool.name)}`)}>Activity</a></div>
+        <div class="row"><a class="button small" href={href(`policies?server=${part(server)}&tool=${part(tool.name)}`)}>Rules for it</a>{admin ? <a class="button small" href={href(`playground?server=${part(server)}&tool=${part(tool.name)}`)}>Try it</a> : null}<a class="button small" href={href(`activity?server=${part(server)}&tool=${part(tool.name)}`)}>Activity</a></div>
       </div>
     </Drawer>
   );
@@ -144,7 +145,7 @@ function Scan({ name }: { name: string }) {
   return (
     <div class="pad stack">
       {s.poisoned ? <Notice tone="deny">{count(s.poisoned)} {s.poisoned === 1 ? 'definition carries' : 'definitions carry'} text that tries to instruct the model.</Notice> : <Notice tone="allow">No poisoned definition was found.</Notice>}
-      {bad.map((t) => <article class="card" key={t.tool}><header><strong class="tool"><Text value={t.tool} /></strong><RiskClass name={t.category} /></header><ul class="plain-list">{t.findings.map((f, i) => <li key={i}><Text value={typeof f === 'string' ? f : f.text ?? f.detector ?? JSON.stringify(f)} /></li>)}</ul></article>)}
+      {bad.map((t) => <article class="card" key={t.tool}><header><strong class="tool"><Text value={t.tool} /></strong><RiskClass name={t.category} /></header><ul class="plain-list">{t.findings.map((f, i) => <li key={i}>{findingName(f.name)}{f.where ? <> in <code><Text value={f.where} /></code></> : null}{f.text ? <>: <q><Text value={f.text} /></q></> : null}</li>)}</ul></article>)}
       <p class="muted">{count(s.tools.length)} tools, about {compact(s.tokens)} tokens in a model's context.</p>
       {s.starter ? <><div class="row"><h3>A policy to begin with</h3><div class="spacer" /><Copy text={s.starter} label="Copy the policy" />{may ? <Button small tone="primary" title="Opens it in the policy editor; nothing is in force before you save it there" onClick={() => { sessionStorage.setItem('draft', s.starter!); go(`policies?server=${part(name)}&draft=1`); }}>Use as draft</Button> : null}</div><pre class="code" tabIndex={0}><Text value={s.starter} /></pre></> : null}
     </div>
@@ -220,7 +221,7 @@ function One({ name }: { name: string }) {
       <div class="stack">
         <p><a href={href('servers')}>← All servers</a></p>
         {server.error && !s && (all.data || all.error) ? <Fault error={server.error} retry={server.reload} /> : null}
-        {s?.fault ? <Notice tone="deny"><Text value={s.fault} /></Notice> : null}
+        {s?.fault ? <Notice tone="deny"><Words text={s.fault} /></Notice> : null}
         {s?.login === 'expired' || (s?.fault && /401|OAuth|log ?in/i.test(s.fault)) ? <Notice tone="approve">The gate has to log in there: <code>sallyport login {s.name}</code></Notice> : null}
         {s ? (
           <Panel title={<><Text value={s.name} /> <State name={s.state} />{s.stopped ? <Badge tone="approve">calls stopped</Badge> : null}</>} actions={<div class="row tight"><Actions s={s} onChange={reload} /></div>}>
@@ -235,7 +236,7 @@ function One({ name }: { name: string }) {
           </Panel>
         ) : server.error ? null : <p class="muted">Loading…</p>}
         <Panel title={<Segmented label="About this server" value={tab} onValue={(v) => go(`servers/${part(name)}?tab=${v}`, true)} options={tabs} />} flush actions={tab === 'tools' ? <Input aria-label="Find a tool" placeholder="Find a tool" value={text} onValue={setText} /> : undefined}>
-          {tab === 'changes' ? <Changes name={name} onDone={reload} /> : tab === 'scan' ? (tools.data ? <Scan name={name} key={tools.data.length} /> : <p class="muted pad">The server is asked for its tools…</p>) : tab === 'log' ? <Log name={name} />
+          {tab === 'changes' ? <Changes name={name} onDone={reload} /> : tab === 'scan' ? (tools.data ? <Scan name={name} key={tools.data.length} /> : <p class="muted pad">The server is asked for its tools…</p>) : tab === 'log' ? (may ? <Log name={name} /> : <Empty title="The log needs the role policy-manager" />)
             : rows.length ? <Table cards label="Tools" rows={rows} keyOf={(t) => t.name} selected={picked} onRow={(t) => go(`servers/${part(name)}?tool=${part(t.name)}`, true)} columns={[
               { head: 'Tool', class: 'grow', cell: (t) => <><strong><Text value={t.name} /></strong>{t.description ? <div class="muted clip"><Text value={t.description} /></div> : null}</> },
               { head: 'Class', cell: (t) => <RiskClass name={t.category} /> },

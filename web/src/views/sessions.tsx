@@ -43,7 +43,7 @@ export function Sessions() {
       <div class="stack">
       {sessions.error ? <Fault error={sessions.error} retry={sessions.reload} /> : null}
       <Panel title="Calls in flight" flush>
-        {calls.data?.length ? <Table label="Calls in flight" rows={calls.data} keyOf={(c) => c.id} columns={[
+        {calls.data?.length ? <Table cards label="Calls in flight" rows={calls.data} keyOf={(c) => c.id} columns={[
           { head: 'Call', cell: (c) => <><Text value={c.tool ?? c.method} /> <span class="muted"><Text value={c.server ?? ''} /></span></> },
           { head: 'Who', cell: (c) => <Text value={c.identity} /> },
           { head: 'Running for', class: 'number', cell: (c) => span((now - Date.parse(c.started_at)) / 1000) },
@@ -52,7 +52,7 @@ export function Sessions() {
         ]} /> : <Empty small title="Nothing is in flight" />}
       </Panel>
       <Panel title={`Sessions${sessions.data?.length ? ` · ${count(sessions.data.length)}` : ''}`} flush>
-        {sessions.data?.length ? <Table label="Sessions" rows={sessions.data} keyOf={(s) => `${s.session}/${s.identity}/${s.server}`} columns={[
+        {sessions.data?.length ? <Table cards label="Sessions" rows={sessions.data} keyOf={(s) => `${s.session}/${s.identity}/${s.server}`} columns={[
           { head: 'Who', cell: (s) => <Text value={s.identity} /> },
           { head: 'Endpoint', cell: (s) => (s.server ? <Text value={`/mcp/${s.server}`} /> : '/mcp') },
           { head: 'Protocol', cell: (s) => (s.version === 'stateless' ? 'modern' : s.version || 'not initialised') },

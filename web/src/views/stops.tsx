@@ -7,7 +7,7 @@ import { Badge, Button, Check, Dialog, Empty, Fault, Field, Input, Panel, Select
 const about = (s: Stop) => (s.scope === 'all' ? 'everything' : `${s.scope} ${s.name}`);
 // A server that was added and not trusted yet is stopped by the gate itself.
 export const isNew = (s: Stop) => s.scope === 'server' && !!s.reason?.startsWith('new server');
-const stopped = (r: { event?: string }) => r.event === 'stopped' || r.event === 'resumed';
+const stopped = (r: { event?: string }) => ['stopped', 'resumed', 'server_added', 'server_removed'].includes(r.event ?? '');
 
 export function StopBanner() {
   const { data } = useData<Stop[]>('stops', { paged: true, every: 15_000, when: stopped });
@@ -46,7 +46,7 @@ export function StopDialog({ scope, name, onClose }: { scope: Stop['scope']; nam
     <Dialog title={`Stop ${about({ scope, name } as Stop)}`} onClose={() => onClose(false)}
       footer={<><Button onClick={() => onClose(false)}>Cancel</Button><Button tone="danger" onClick={stop}>Stop now</Button></>}>
       <p>Every call {scope === 'all' ? 'at this gate' : scope === 'server' ? 'to this server' : 'under this grant'} is refused from now on, in every process of this home, until somebody resumes. It goes on record with your name.</p>
-      <Field label="Why" hint="Agents read it in the refusal."><Input value={reason} onValue={setReason} maxLength={500} /></Field>
+      <Field label="Why" hint="Agents read it in the refusal."><Input value={reason} onValue={setReason} maxLength={170} /></Field>
       <Check checked={cancel} onChange={setCancel}>Cancel calls in flight, too</Check>
     </Dialog>
   );
