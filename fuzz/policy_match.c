@@ -2,6 +2,7 @@
 #include "fuzz.h"
 #include "policy/match.h"
 #include "wire/host.h"
+#include "wire/tape.h"
 
 static void check_path(struct slice text, struct arena *a) {
     struct slice clean, twice;
@@ -47,7 +48,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         uint64_t steps = 100000;
         policy_glob_match(pattern, rest, '/', &steps);
         CHECK(policy_glob_names(SLICE("*"), rest) || rest.len > 90000);
-        policy_shell_clean(text);
+        if (tape_utf8_valid(text))
+            policy_shell_clean(text, &a);
+        policy_shell_is_option(text);
     }
     }
     arena_free(&a);

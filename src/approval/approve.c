@@ -210,7 +210,7 @@ static void run_outdate(struct errand *w, struct state_approvals *store) {
 }
 
 static void run_notified(struct errand *w, struct state_approvals *store) {
-    state_approvals_told(store, w->id, w->now_ms);
+    state_approvals_notified(store, w->id, w->now_ms);
 }
 
 void approve_set_notified(struct core *core, struct slice id) {
@@ -441,7 +441,7 @@ static void on_checked(struct errand *w) {
     ap->looking = false;
     check_all(ap, w);
     if (!list_empty(&ap->waiting))
-        io_timer_arm(ap->core->up.loop, &ap->timer, APPROVE_LOOK_MS, on_tick);
+        io_timer_arm(ap->core->up.loop, &ap->timer, APPROVE_CHECK_MS, on_tick);
 }
 
 /* Queries the store on its thread; the result is handled when it arrives. */

@@ -1,7 +1,7 @@
 /* Ceilings of the approval room; docs/limits.md lists them. */
 #pragma once
 
-#define APPROVE_LOOK_MS 100      /* between two queries of the store while a call waits for a person */
+#define APPROVE_CHECK_MS 100     /* between two queries of the store while a call waits for a person */
 #define APPROVE_PROGRESS_MS 5000 /* between two progress notifications meanwhile */
 #define APPROVE_SWEEP_MS 10000   /* between two checks for expired approvals */
 #define APPROVE_TEXT_MAX 2048    /* bytes of one text in the question that a client is asked */

@@ -182,7 +182,7 @@ static void enqueue(void *ctx, const struct state_approval *r) {
 }
 
 static bool enqueue_unsent(void *ctx, const struct state_approval *r) {
-    if (!r->told_ms)
+    if (!r->notified_ms)
         enqueue(ctx, r);
     return true;
 }

@@ -59,6 +59,7 @@ struct audit {
     bool hasty; /* a call waits: do not sleep */
     bool ready; /* the log is open */
     bool failed;
+    bool lost; /* the ring's file is gone: what is not written would be lost with this process */
     bool held;
     uint64_t committed;
     uint64_t safe;      /* position up to which the ring, or the log, is on disk */
@@ -124,9 +125,10 @@ static int audit_start(struct audit *a, const struct audit_config *config, struc
     }
     if (a->durable && a->port && audit_disk_open(&a->disk, &a->ring, a->dir, a->port->fd, err) < 0)
         return -1;
-    /* The writer gets no signals: the gate handles them. */
+    /* The writer gets no signals: the gate handles them. A bus error belongs to the thread that causes it. */
     sigset_t all, before;
     sigfillset(&all);
+    sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int rc = pthread_create(&a->thread, NULL, audit_thread, a);
     a->started = rc == 0;
@@ -481,7 +483,8 @@ static void audit_sleep(struct audit *a, uint64_t ms) {
     pthread_cond_timedwait(&a->wake, &a->mutex, &ts);
 }
 
-/* Waits until there is something to do; true when the log is being closed. The lock is held. */
+/* Waits until there is something to do, or the files must be looked at; true when the log is being closed.
+ * The lock is held. */
 static bool audit_rest(struct audit *a, bool busy) {
     if (audit_ring_used(&a->ring) == 0)
         a->hasty = false;
@@ -490,14 +493,12 @@ static bool audit_rest(struct audit *a, bool busy) {
         audit_sleep(a, AUDIT_NAP_MS);
         a->napping = false;
     }
-    while (!a->stop && !a->hasty && !a->failed && audit_ring_used(&a->ring) == 0 &&
-           a->gaps == a->gaps_written && a->refusals == a->refusals_written &&
-           !audit_writer_sign_due(&a->writer, clock_mono_ms())) {
+    const bool idle = !a->stop && !a->hasty && !a->failed && audit_ring_used(&a->ring) == 0 &&
+                      a->gaps == a->gaps_written && a->refusals == a->refusals_written &&
+                      !audit_writer_sign_due(&a->writer, clock_mono_ms());
+    if (idle) {
         a->asleep = true;
-        if (a->writer.seq > a->writer.signed_seq)
-            audit_sleep(a, AUDIT_CHECKPOINT_MS);
-        else
-            pthread_cond_wait(&a->wake, &a->mutex);
+        audit_sleep(a, AUDIT_LOOK_MS);
         a->asleep = false;
     }
     return a->stop;
@@ -522,8 +523,8 @@ static void audit_wrote(struct audit *a, uint64_t at, uint64_t gaps) {
         a->safe = at;
     a->gaps_written = gaps;
     audit_note_lost(a);
-    a->news |= a->failed;
-    a->failed = false;
+    a->news |= a->failed && !a->lost;
+    a->failed = a->lost;
     a->health.written = a->writer.written;
     a->health.commits = a->writer.commits;
     a->health.seq = a->writer.seq;
@@ -571,7 +572,7 @@ static int audit_begin(struct audit *a, struct err *err) {
     pthread_mutex_lock(&a->mutex);
     a->ready = true;
     a->news |= a->failed || w->finding[0];
-    a->failed = false;
+    a->failed = a->lost;
     memcpy(a->health.finding, w->finding, sizeof(a->health.finding));
     pthread_mutex_unlock(&a->mutex);
     audit_notify(a);
@@ -618,6 +619,25 @@ static int audit_resume(struct audit *a, bool failed, uint64_t gaps, uint64_t re
     return 0;
 }
 
+/* Nobody else would find the records in a ring without a name. */
+static int audit_ring_look(struct audit *a, struct err *err) {
+    if (!audit_ring_is_gone(&a->ring))
+        return 0;
+    pthread_mutex_lock(&a->mutex);
+    a->lost = true;
+    pthread_mutex_unlock(&a->mutex);
+    return err_set(err, "`%s` was deleted while it was in use: restart the gate", a->ring.path);
+}
+
+/* A log that was deleted or replaced under this process is opened again, which records what is missing.
+ * False when it was closed before that was possible. */
+static bool audit_reopen(struct audit *a) {
+    if (!audit_writer_lost(&a->writer, NULL))
+        return true;
+    audit_writer_close(&a->writer);
+    return audit_begin_until(a);
+}
+
 static void *audit_thread(void *arg) {
     struct audit *a = arg;
     CHECK_MAGIC(a, AUDIT_MAGIC);
@@ -634,13 +654,18 @@ static void *audit_thread(void *arg) {
         pthread_mutex_unlock(&a->mutex);
         int rc = audit_work(a, gaps, &busy, &err);
         if (rc == 0)
+            rc = audit_writer_lost(&a->writer, &err) ? -1 : audit_ring_look(a, &err);
+        if (rc == 0)
             rc = audit_resume(a, failed, gaps, refusals, &err);
         if (rc < 0)
             audit_failed(a, &err);
+        if (rc < 0 && !audit_reopen(a))
+            return NULL;
     }
     bool rest = true;
     while (rest && audit_ring_used(&a->ring) > 0)
         rest = audit_work(a, a->gaps, &busy, &err) == 0;
+    rest = rest && audit_resume(a, false, a->gaps, a->refusals, &err) == 0;
     if (rest && audit_writer_stop(&a->writer, &err) == 0)
         audit_writer_sign(&a->writer, &err);
     return NULL;

@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #define HEAD_BYTES_MAX 4096
+#define PROMISE_PATH "%s.head" /* beside the directory of the log */
 #define CHAIN_KEY_NAME 17
 
 static const char record_tag[16] = "sallyport-rec-1";
@@ -94,8 +95,8 @@ int audit_chain_head_write(const char *dir, const struct crypto_signer *key, con
                            struct err *err) {
     struct chain_point old;
     /* Another instance may have signed a later point meanwhile. */
-    if (audit_chain_head_read(dir, &old, NULL) == 1 && memcmp(old.log_id, point->log_id, CHAIN_ID) == 0 &&
-        old.seq >= point->seq)
+    if (audit_chain_head_read(dir, &old, NULL) == CHAIN_HEAD_READ &&
+        memcmp(old.log_id, point->log_id, CHAIN_ID) == 0 && old.seq >= point->seq)
         return 0;
     char name[CHAIN_KEY_NAME];
     cleanup_buf struct buf text;
@@ -115,10 +116,14 @@ int audit_chain_head_write(const char *dir, const struct crypto_signer *key, con
     head_hex(&e, "signature", point->signature, CHAIN_SIGNATURE);
     emit_object_end(&e);
     buf_put_char(&text, '\n');
-    cleanup_free char *path = NULL;
-    if (asprintf(&path, "%s/head", dir) < 0)
+    cleanup_free char *path = NULL, *copy = NULL;
+    if (asprintf(&path, "%s/head", dir) < 0 || asprintf(&copy, PROMISE_PATH, dir) < 0)
         return err_set(err, "out of memory");
-    return io_file_replace(path, buf_slice(&text), 0600, err);
+    if (io_file_replace(path, buf_slice(&text), 0600, err) < 0)
+        return -1;
+    /* Without the copy only a later deletion of the whole log is not noticed. */
+    io_file_post(copy, buf_slice(&text), 0600, NULL);
+    return 0;
 }
 
 static bool head_bytes(const struct tape *t, const char *name, unsigned char *bytes, size_t len) {
@@ -150,11 +155,8 @@ int audit_chain_head_parse(struct slice text, struct chain_point *ret_point, str
     return 0;
 }
 
-enum chain_head audit_chain_head_read(const char *dir, struct chain_point *ret_point, struct err *err) {
-    cleanup_free char *path = NULL;
+static enum chain_head head_read(const char *path, struct chain_point *ret_point, struct err *err) {
     char text[HEAD_BYTES_MAX + 1];
-    if (asprintf(&path, "%s/head", dir) < 0)
-        return err_set(err, "out of memory"), CHAIN_HEAD_UNREAD;
     cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0 && errno == ENOENT)
         return CHAIN_HEAD_NONE;
@@ -163,4 +165,16 @@ enum chain_head audit_chain_head_read(const char *dir, struct chain_point *ret_p
         return err_set(err, "read `%s`: %s", path, strerror(errno)), CHAIN_HEAD_UNREAD;
     return audit_chain_head_parse(slice_of(text, (size_t)got), ret_point, NULL) < 0 ? CHAIN_HEAD_BAD
                                                                                     : CHAIN_HEAD_READ;
+}
+
+enum chain_head audit_chain_head_read(const char *dir, struct chain_point *ret_point, struct err *err) {
+    cleanup_free char *path = NULL;
+    if (asprintf(&path, "%s/head", dir) < 0)
+        return err_set(err, "out of memory"), CHAIN_HEAD_UNREAD;
+    return head_read(path, ret_point, err);
+}
+
+bool audit_chain_promise_read(const char *dir, struct chain_point *ret_point) {
+    cleanup_free char *path = NULL;
+    return asprintf(&path, PROMISE_PATH, dir) >= 0 && head_read(path, ret_point, NULL) == CHAIN_HEAD_READ;
 }

@@ -29,7 +29,8 @@ int audit_chain_key_check(const char *home, struct err *err);
 void audit_chain_sign(const struct crypto_signer *key, struct chain_point *point);
 bool audit_chain_check(const struct crypto_signer *key, const struct chain_point *point);
 
-/* The newest point, beside the log: DIR/head, one line of JSON. */
+/* The newest point, beside the log: DIR/head, one line of JSON. A copy, DIR.head, says what was promised when
+ * the whole directory is gone. */
 int audit_chain_head_write(const char *dir, const struct crypto_signer *key, const struct chain_point *point,
                            struct err *err);
 enum chain_head {
@@ -39,5 +40,7 @@ enum chain_head {
     CHAIN_HEAD_READ,
 };
 enum chain_head audit_chain_head_read(const char *dir, struct chain_point *ret_point, struct err *err);
+/* The copy; false: there is none. */
+bool audit_chain_promise_read(const char *dir, struct chain_point *ret_point);
 /* Parses that file. */
 int audit_chain_head_parse(struct slice text, struct chain_point *ret_point, struct err *err);

@@ -17,6 +17,7 @@
 #define AUDIT_SEGMENTS_MAX 9999            /* segments in one log */
 #define AUDIT_RETIRE_MS 3600000            /* between two checks for old segments */
 #define AUDIT_RETRY_MS 500                 /* pause after a failed write */
-#define AUDIT_BUSY_MS 5000                 /* how long a locked database is retried */
-#define AUDIT_BUSY_STEP_MS 5               /* between two attempts while another process opens the log */
-#define AUDIT_REPORT_TEXT 512              /* bytes of the description of a failed verification */
+#define AUDIT_LOOK_MS 1000    /* between two checks that the files of an idle log are still there */
+#define AUDIT_BUSY_MS 5000    /* how long a locked database is retried */
+#define AUDIT_BUSY_STEP_MS 5  /* between two attempts while another process opens the log */
+#define AUDIT_REPORT_TEXT 512 /* bytes of the description of a failed verification */

@@ -86,7 +86,7 @@ static int home_open_segment(struct home_source *s, struct err *err) {
     uint64_t number = s->log->numbers[at];
     s->done++;
     if (audit_segment_open(&s->segment, s->log->dir, number, SEGMENT_READ, err) < 0)
-        return audit_segment_is_blank(s->log->dir, number) ? 0 : -1;
+        return audit_segment_is_blank(s->log->dir, number, SEGMENT_READ) ? 0 : -1;
     s->rows = audit_segment_blocks(&s->segment, s->from_seq, s->to_seq, s->back);
     if (s->rows)
         return 0;
@@ -265,7 +265,7 @@ int audit_log_seek(struct audit_log *log, uint64_t since_us, uint64_t *ret_seq, 
     for (size_t i = log->count; i-- > 0;) {
         struct segment s;
         if (audit_segment_open(&s, log->dir, log->numbers[i], SEGMENT_READ, err) < 0) {
-            if (audit_segment_is_blank(log->dir, log->numbers[i]))
+            if (audit_segment_is_blank(log->dir, log->numbers[i], SEGMENT_READ))
                 continue;
             return -1;
         }
@@ -314,7 +314,7 @@ int audit_log_hash(struct audit_log *log, uint64_t seq, char ret_hex[AUDIT_HASH_
         struct segment s;
         unsigned char hash[CHAIN_HASH];
         if (audit_segment_open(&s, log->dir, log->numbers[i], SEGMENT_READ, err) < 0) {
-            if (audit_segment_is_blank(log->dir, log->numbers[i]))
+            if (audit_segment_is_blank(log->dir, log->numbers[i], SEGMENT_READ))
                 continue;
             return -1;
         }

@@ -168,6 +168,11 @@ void audit_ring_close(struct ring *r) {
     *r = (struct ring){.fd = -1};
 }
 
+bool audit_ring_is_gone(const struct ring *r) {
+    struct stat st;
+    return fstat(r->fd, &st) < 0 || st.st_nlink == 0 || st.st_size < (off_t)RING_FILE_BYTES;
+}
+
 void audit_ring_remove(struct ring *r) {
     if (r->path)
         unlink(r->path);
@@ -237,7 +242,7 @@ enum ring_step audit_ring_next(const struct ring *r, uint64_t *at, struct slice 
 }
 
 /* The frame at this position, and a skip in front of it, have their sums. */
-static bool ring_is_whole(const struct ring *r, uint64_t at, uint64_t behind, struct slice bytes) {
+static bool ring_is_valid(const struct ring *r, uint64_t at, uint64_t behind, struct slice bytes) {
     uint32_t len, sum;
     for (int turns = 0; turns < 2; turns++) {
         size_t offset = at & (AUDIT_RING_BYTES - 1);
@@ -256,7 +261,7 @@ static bool ring_is_whole(const struct ring *r, uint64_t at, uint64_t behind, st
 static uint64_t ring_follow(const struct ring *r, uint64_t at) {
     uint64_t next = at, end = at + AUDIT_RING_BYTES;
     struct slice bytes;
-    while (ring_step(r, end, &next, &bytes) == RING_FRAME && ring_is_whole(r, at, next, bytes))
+    while (ring_step(r, end, &next, &bytes) == RING_FRAME && ring_is_valid(r, at, next, bytes))
         at = next;
     return at;
 }
@@ -288,10 +293,10 @@ bool audit_ring_resume(struct ring *r, uint64_t committed) {
             from = twin_from;
         }
     }
-    bool whole = at >= end || at + AUDIT_RING_BYTES - (at & (AUDIT_RING_BYTES - 1)) == end;
+    bool complete = at >= end || at + AUDIT_RING_BYTES - (at & (AUDIT_RING_BYTES - 1)) == end;
     atomic_store(&r->head->tail, from);
     atomic_store(&r->head->end, at);
-    return whole;
+    return complete;
 }
 
 void audit_ring_release(struct ring *r, uint64_t at) {

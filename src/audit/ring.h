@@ -54,7 +54,8 @@ enum ring_left audit_ring_adopt(struct ring *r, const char *path);
  * valid in either copy. False when something invalid followed. */
 bool audit_ring_resume(struct ring *r, uint64_t committed);
 void audit_ring_close(struct ring *r);
-void audit_ring_remove(struct ring *r); /* closes and deletes the file */
+void audit_ring_remove(struct ring *r);        /* closes and deletes the file */
+bool audit_ring_is_gone(const struct ring *r); /* its file was deleted or cut short */
 
 /* Called by the producer, under its lock: room for len bytes, or NULL when less than `spare` bytes would
  * be left. */

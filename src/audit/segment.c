@@ -1,5 +1,6 @@
 #include "audit/segment.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 #include <dirent.h>
@@ -11,6 +12,8 @@
 
 #define SEGMENT_NAME "%06llu.sqlite"
 #define SEGMENT_VERSION 1
+#define SEGMENT_WAL_KEPT                                                                                     \
+    67108864 /* journal_size_limit: SQLite cuts the write-ahead log of an open segment to it */
 /* Gates that run or were killed: each has a ring. Segments of version 0.1.0 have no such table. */
 #define SEGMENT_GATES "CREATE TABLE IF NOT EXISTS gates(instance TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;"
 
@@ -92,12 +95,13 @@ static int segment_connect(struct segment *s, const char *dir, uint64_t number, 
     sqlite3_busy_timeout(s->db, AUDIT_BUSY_MS);
     if (mode == SEGMENT_READ)
         return audit_segment_exec(s, "PRAGMA trusted_schema=OFF", err);
-    /* While another process resets the journal, SQLite answers BUSY without calling its busy handler. */
-    for (int waited = 0;; waited += AUDIT_BUSY_STEP_MS) {
+    /* While another process resets the journal, SQLite answers BUSY without calling its busy handler. By the
+     * clock: one attempt may be a wait of the handler's. */
+    for (const uint64_t until_ms = clock_mono_ms() + AUDIT_BUSY_MS;;) {
         int rc = sqlite3_exec(s->db, segment_pragmas, NULL, NULL, NULL);
         if (rc == SQLITE_OK)
             return 0;
-        if ((rc & 0xff) != SQLITE_BUSY || waited >= AUDIT_BUSY_MS)
+        if ((rc & 0xff) != SQLITE_BUSY || clock_mono_ms() >= until_ms)
             return audit_segment_fail(s, err);
         poll(NULL, 0, AUDIT_BUSY_STEP_MS);
     }
@@ -146,10 +150,19 @@ static int segment_prepare(struct segment *s, enum segment_mode mode, struct err
     return 0;
 }
 
+static int segment_anchor(struct segment *s, struct err *err) {
+    cleanup_free char *wal = NULL;
+    if (asprintf(&wal, "%s-wal", s->path) < 0)
+        return err_set(err, "out of memory");
+    io_anchor_set(&s->file, s->path, IO_ANCHOR_GROWS);
+    io_anchor_set(&s->wal, wal, SEGMENT_WAL_KEPT);
+    return 0;
+}
+
 int audit_segment_open(struct segment *s, const char *dir, uint64_t number, enum segment_mode mode,
                        struct err *err) {
     if (segment_connect(s, dir, number, mode, err) < 0 || segment_read_meta(s, err) < 0 ||
-        segment_prepare(s, mode, err) < 0) {
+        segment_prepare(s, mode, err) < 0 || (mode == SEGMENT_WRITE && segment_anchor(s, err) < 0)) {
         audit_segment_close(s);
         return -1;
     }
@@ -186,7 +199,7 @@ int audit_segment_create(struct segment *s, const char *dir, const struct segmen
     if (segment_connect(s, dir, base->number, SEGMENT_WRITE, err) < 0 ||
         audit_segment_exec(s, "PRAGMA synchronous=FULL", err) < 0 || segment_fill(s, base, err) < 0 ||
         audit_segment_exec(s, "PRAGMA synchronous=NORMAL", err) < 0 || segment_read_meta(s, err) < 0 ||
-        segment_prepare(s, SEGMENT_WRITE, err) < 0) {
+        segment_prepare(s, SEGMENT_WRITE, err) < 0 || segment_anchor(s, err) < 0) {
         audit_segment_close(s);
         return -1;
     }
@@ -200,7 +213,23 @@ void audit_segment_close(struct segment *s) {
     sqlite3_finalize(s->set_ring);
     sqlite3_close(s->db);
     free(s->path);
+    io_anchor_free(&s->file);
+    io_anchor_free(&s->wal);
     *s = (struct segment){0};
+}
+
+int audit_segment_check(struct segment *s, struct err *err) {
+    return io_anchor_check(&s->file, err) < 0 ? -1 : io_anchor_check(&s->wal, err);
+}
+
+/* SQLite would write its pages back and delete the write-ahead log at the path. */
+void audit_segment_abandon(struct segment *s) {
+    int on = 1;
+    if (s->db) {
+        sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+        sqlite3_file_control(s->db, "main", SQLITE_FCNTL_PERSIST_WAL, &on);
+    }
+    audit_segment_close(s);
 }
 
 /* ---- writing ---- */
@@ -320,9 +349,9 @@ uint64_t audit_segment_bytes(struct segment *s) {
     return segment_number(s, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
 }
 
-bool audit_segment_is_blank(const char *dir, uint64_t number) {
+bool audit_segment_is_blank(const char *dir, uint64_t number, enum segment_mode mode) {
     struct segment s;
-    bool blank = segment_connect(&s, dir, number, SEGMENT_WRITE, NULL) == 0 &&
+    bool blank = segment_connect(&s, dir, number, mode, NULL) == 0 &&
                  segment_number(&s, "SELECT count(*) + 1 FROM sqlite_schema") == 1;
     audit_segment_close(&s);
     return blank;

@@ -10,6 +10,7 @@
 #include "audit/chain.h"
 #include "audit/record.h"
 #include "base/arena.h"
+#include "io/anchor.h"
 
 #include <sqlite3.h>
 
@@ -26,6 +27,7 @@ struct segment {
     sqlite3_stmt *add, *head, *set_head, *set_ring;
     struct segment_meta meta;
     char *path;
+    struct io_anchor file, wal; /* for writing: the files that are open */
 };
 
 void audit_segment_path(const char *dir, uint64_t number, char *path, size_t cap);
@@ -39,8 +41,12 @@ int audit_segment_open(struct segment *s, const char *dir, uint64_t number, enum
 int audit_segment_create(struct segment *s, const char *dir, const struct segment_meta *base,
                          struct err *err);
 void audit_segment_close(struct segment *s);
+/* Is it still the file at its path? */
+int audit_segment_check(struct segment *s, struct err *err);
+/* Closes one that is not: what is at its path now stays as it is. */
+void audit_segment_abandon(struct segment *s);
 /* Nothing in the file yet, not even tables? */
-bool audit_segment_is_blank(const char *dir, uint64_t number);
+bool audit_segment_is_blank(const char *dir, uint64_t number, enum segment_mode mode);
 
 int audit_segment_exec(struct segment *s, const char *sql, struct err *err);
 int audit_segment_fail(const struct segment *s, struct err *err);

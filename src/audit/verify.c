@@ -10,8 +10,13 @@
 #include "base/mem.h"
 #include "wire/tape.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <unistd.h>
+
+#define HEAD_GONE                                                                                            \
+    "the signed head is missing: the log was deleted, or only its head; record %" PRIu64 " was signed"
 
 struct verify {
     struct audit_report *report;
@@ -57,9 +62,11 @@ void audit_verify(const char *home, const char *key_path, struct audit_report *r
     if (rc == 0)
         audit_rings_each(v.dir, verify_see_ring, &v);
     int head = rc < 0 ? CHAIN_HEAD_UNREAD : audit_chain_head_read(v.dir, &v.proof.head, &err);
-    if (head == CHAIN_HEAD_UNREAD ||
-        crypto_signer_read_public(key_path ? key_path : public, &v.key, &err) < 0 ||
-        audit_segment_list(v.dir, &v.numbers, &v.count, &err) < 0) {
+    if (head == CHAIN_HEAD_NONE && audit_chain_promise_read(v.dir, &v.proof.head))
+        audit_proof_bad(&v.proof, 0, HEAD_GONE, v.proof.head.seq);
+    else if (head == CHAIN_HEAD_UNREAD ||
+             crypto_signer_read_public(key_path ? key_path : public, &v.key, &err) < 0 ||
+             audit_segment_list(v.dir, &v.numbers, &v.count, &err) < 0) {
         ret_report->unreadable = true;
         snprintf(ret_report->text, sizeof(ret_report->text), "%.500s", err.text);
     } else {
@@ -85,6 +92,35 @@ void audit_verify(const char *home, const char *key_path, struct audit_report *r
     crypto_signer_free(v.key);
     free(v.numbers);
     free(v.dir);
+}
+
+int audit_verify_quick(const char *home, struct err *err) {
+    cleanup_free char *dir = NULL;
+    cleanup_free uint64_t *numbers = NULL;
+    struct chain_point head;
+    struct segment s;
+    size_t count = 0;
+    if (asprintf(&dir, "%s/audit", home) < 0)
+        return err_set(err, "out of memory");
+    const enum chain_head got = audit_chain_head_read(dir, &head, err);
+    if (got == CHAIN_HEAD_UNREAD)
+        return -1;
+    if (got == CHAIN_HEAD_BAD)
+        return err_set(err, "the signed head is damaged");
+    if (got == CHAIN_HEAD_NONE && audit_chain_promise_read(dir, &head))
+        return err_set(err, HEAD_GONE, head.seq);
+    if (access(dir, F_OK) < 0 && errno == ENOENT)
+        return 0;
+    if (audit_segment_list(dir, &numbers, &count, err) < 0)
+        return -1;
+    if (count == 0)
+        return got == CHAIN_HEAD_READ
+                   ? err_set(err, "the log has no segments, but record %" PRIu64 " was signed", head.seq)
+                   : 0;
+    if (audit_segment_open(&s, dir, numbers[count - 1], SEGMENT_READ, err) < 0)
+        return -1;
+    audit_segment_close(&s);
+    return 0;
 }
 
 static bool verify_start(struct verify *v) {
@@ -294,7 +330,7 @@ static bool verify_segment(struct verify *v, uint64_t number) {
     struct segment s;
     struct err err = {0};
     bool last = number == v->numbers[v->count - 1];
-    if (last && audit_segment_is_blank(v->dir, number))
+    if (last && audit_segment_is_blank(v->dir, number, SEGMENT_READ))
         return true; /* just being created */
     if (audit_segment_open(&s, v->dir, number, SEGMENT_READ, &err) < 0)
         return audit_proof_bad(&v->proof, v->proof.seq + 1, "%.400s", err.text);

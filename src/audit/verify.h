@@ -26,3 +26,5 @@ struct audit_report {
 /* key_path NULL: HOME/audit.pub. For evidence against a user who could write to HOME, give a copy kept
  * elsewhere. */
 void audit_verify(const char *home, const char *key_path, struct audit_report *ret_report);
+/* Is there what was signed, and can the newest segment be opened? Reads no records; -1 with err. */
+int audit_verify_quick(const char *home, struct err *err);

@@ -24,7 +24,7 @@ static int writer_first(struct writer *w, struct err *err) {
 /* Opens the newest segment; completes it when its creator died before it had written anything. */
 static int writer_resume(struct writer *w, const uint64_t *numbers, size_t count, struct err *err) {
     uint64_t newest = numbers[count - 1];
-    if (!audit_segment_is_blank(w->dir, newest))
+    if (!audit_segment_is_blank(w->dir, newest, SEGMENT_WRITE))
         return audit_segment_open(&w->segment, w->dir, newest, SEGMENT_WRITE, err);
     if (count == 1)
         return newest == 1 ? writer_first(w, err)
@@ -45,6 +45,8 @@ static int writer_resume(struct writer *w, const uint64_t *numbers, size_t count
 int audit_writer_open(struct writer *w, const char *home, const char *dir, struct err *err) {
     uint64_t *numbers = NULL;
     size_t count = 0;
+    w->signed_seq = w->signed_ms = w->retire_ms = 0;
+    w->finding[0] = '\0';
     w->dir = mem_dup(dir, strlen(dir));
     w->room = mem_alloc(AUDIT_BLOCK_BYTES + PACK_MARK);
     int rc = audit_chain_key_load(home, &w->key, err);
@@ -60,7 +62,18 @@ int audit_writer_open(struct writer *w, const char *home, const char *dir, struc
     return rc;
 }
 
+/* A sealed segment may have been retired by another instance, and its write-ahead log is cut short. */
+bool audit_writer_lost(struct writer *w, struct err *err) {
+    uint64_t seq;
+    unsigned char hash[CHAIN_HASH];
+    if (!w->segment.db || audit_segment_check(&w->segment, err) == 0)
+        return false;
+    return audit_segment_read_head(&w->segment, &seq, hash, NULL) < 0 || !w->segment.meta.sealed;
+}
+
 void audit_writer_close(struct writer *w) {
+    if (audit_writer_lost(w, NULL))
+        audit_segment_abandon(&w->segment);
     audit_segment_close(&w->segment);
     crypto_signer_free(w->key);
     free(w->room);
@@ -81,19 +94,66 @@ static void writer_block_begin(struct writer *w) {
     audit_pack_begin(&w->pack, w->room);
 }
 
-/* A new segment knows the gates that the one before it knew. */
+/* A new segment knows the gates that the one before it knew. One that has records already knew them: some
+ * may have ended since. */
 static int writer_carry_gates(struct segment *from, struct segment *to, struct err *err) {
     cleanup_arena struct arena a;
     struct slice *gates;
     size_t count;
+    uint64_t seq;
+    unsigned char hash[CHAIN_HASH];
     arena_init(&a);
-    int rc = audit_segment_gates(from, &a, &gates, &count, err);
-    for (size_t i = 0; rc == 0 && i < count; i++)
-        rc = audit_segment_gate_add(to, gates[i], err);
+    if (audit_segment_exec(to, "BEGIN IMMEDIATE", err) < 0)
+        return -1;
+    int rc = audit_segment_read_head(to, &seq, hash, err);
+    if (rc == 0 && seq == to->meta.base_seq) {
+        rc = audit_segment_gates(from, &a, &gates, &count, err);
+        for (size_t i = 0; rc == 0 && i < count; i++)
+            rc = audit_segment_gate_add(to, gates[i], err);
+    }
+    if (rc == 0)
+        return audit_segment_exec(to, "COMMIT", err);
+    audit_segment_exec(to, "ROLLBACK", NULL);
+    return -1;
+}
+
+static int writer_follow(struct writer *w, struct err *err) {
+    struct segment_meta base = w->segment.meta;
+    struct segment next;
+    base.number++;
+    base.base_seq = w->seq;
+    memcpy(base.base_hash, w->hash, CHAIN_HASH);
+    if (audit_segment_create(&next, w->dir, &base, err) < 0)
+        return -1;
+    int rc = writer_carry_gates(&w->segment, &next, err);
+    audit_segment_close(&w->segment);
+    w->segment = next;
     return rc;
 }
 
-/* The write lock, and the head as of now: other instances write to the same chain. */
+/* Where the chain continues after a sealed segment: in the next one. Other instances may have gone further,
+ * and retired what is between. */
+static int writer_next(struct writer *w, struct err *err) {
+    cleanup_free uint64_t *numbers = NULL;
+    size_t count = 0;
+    if (audit_segment_list(w->dir, &numbers, &count, err) < 0)
+        return -1;
+    int rc;
+    if (count > 0 && numbers[count - 1] > w->segment.meta.number + 1) {
+        struct segment sealed = w->segment;
+        rc = writer_resume(w, numbers, count, err);
+        if (rc < 0)
+            w->segment = sealed;
+        else
+            audit_segment_close(&sealed);
+    } else {
+        rc = writer_follow(w, err);
+    }
+    return rc == 0 && w->durable ? audit_segment_exec(&w->segment, "PRAGMA synchronous=FULL", err) : rc;
+}
+
+/* The write lock, and the head as of now: other instances write to the same chain. A sealed segment may have
+ * been retired by one of them; a segment that is not sealed must be there. */
 static int writer_begin(struct writer *w, struct err *err) {
     for (int tries = 0; tries < AUDIT_SEGMENTS_MAX; tries++) {
         if (audit_segment_exec(&w->segment, "BEGIN IMMEDIATE", err) < 0)
@@ -101,23 +161,13 @@ static int writer_begin(struct writer *w, struct err *err) {
         if (audit_segment_read_head(&w->segment, &w->seq, w->hash, err) < 0)
             return writer_rollback(w);
         if (!w->segment.meta.sealed) {
+            if (audit_writer_lost(w, err))
+                return writer_rollback(w);
             writer_block_begin(w);
             return 0;
         }
         writer_rollback(w);
-        struct segment_meta base = w->segment.meta;
-        struct segment next;
-        base.number++;
-        base.base_seq = w->seq;
-        memcpy(base.base_hash, w->hash, CHAIN_HASH);
-        if (audit_segment_create(&next, w->dir, &base, err) < 0)
-            return -1;
-        int rc = writer_carry_gates(&w->segment, &next, err);
-        audit_segment_close(&w->segment);
-        w->segment = next;
-        if (rc < 0)
-            return -1;
-        if (w->durable && audit_segment_exec(&w->segment, "PRAGMA synchronous=FULL", err) < 0)
+        if (writer_next(w, err) < 0)
             return -1;
     }
     return err_set(err, "too many segments");
@@ -130,9 +180,10 @@ static int writer_block_end(struct writer *w, struct err *err) {
                                    audit_pack_body(&w->pack), err);
 }
 
+/* What was committed to a file that is not there any more stays in the ring. */
 static int writer_commit(struct writer *w, struct err *err) {
     if (writer_block_end(w, err) < 0 || audit_segment_write_head(&w->segment, w->seq, w->hash, err) < 0 ||
-        audit_segment_exec(&w->segment, "COMMIT", err) < 0)
+        audit_segment_exec(&w->segment, "COMMIT", err) < 0 || audit_writer_lost(w, err))
         return writer_rollback(w);
     w->commits++;
     return 0;
@@ -266,7 +317,7 @@ static int writer_sign_birth(struct writer *w, struct err *err) {
 }
 
 int audit_writer_check(struct writer *w, struct err *err) {
-    struct chain_point head = {0};
+    struct chain_point head = {0}, promise;
     char text[128] = "";
     int rc = 0;
     if (writer_begin(w, err) < 0)
@@ -274,7 +325,11 @@ int audit_writer_check(struct writer *w, struct err *err) {
     /* Under the lock: a head is written after its commit, so it cannot be ahead. */
     enum chain_head got = audit_chain_head_read(w->dir, &head, NULL);
     bool has = got == CHAIN_HEAD_READ, none = got == CHAIN_HEAD_NONE;
-    if (has ? memcmp(head.log_id, w->segment.meta.log_id, CHAIN_ID) != 0 : !none)
+    const bool was_deleted = none && w->seq == 0 && audit_chain_promise_read(w->dir, &promise);
+    if (was_deleted)
+        snprintf(text, sizeof(text), "the log before this one was deleted: %llu of its records were signed",
+                 (unsigned long long)promise.seq);
+    else if (has ? memcmp(head.log_id, w->segment.meta.log_id, CHAIN_ID) != 0 : !none)
         snprintf(text, sizeof(text), "the signed head was not that of this log");
     else if (none && w->seq > 0)
         snprintf(text, sizeof(text), "the signed head was missing");
@@ -290,6 +345,8 @@ int audit_writer_check(struct writer *w, struct err *err) {
     writer_add_event(w, "broken", text);
     if (writer_commit(w, err) < 0)
         return -1;
+    if (was_deleted)
+        return writer_sign_birth(w, err);
     /* Kept as evidence under another name, so that the next signature does not overwrite it. */
     cleanup_free char *from = NULL, *to = NULL;
     if (asprintf(&from, "%s/head", w->dir) > 0 && asprintf(&to, "%s/head.broken", w->dir) > 0)
@@ -314,7 +371,7 @@ static uint64_t writer_ring_position(struct writer *w, struct slice instance) {
 
 static int writer_recover_ring(struct writer *w, struct ring *ring, struct err *err) {
     struct slice instance = slice_of(ring->head->instance, RING_INSTANCE_LEN);
-    bool whole = audit_ring_resume(ring, writer_ring_position(w, instance));
+    bool complete = audit_ring_resume(ring, writer_ring_position(w, instance));
     uint64_t before = w->written;
     while (audit_ring_used(ring) > 0) {
         uint64_t at;
@@ -322,7 +379,7 @@ static int writer_recover_ring(struct writer *w, struct ring *ring, struct err *
             return -1;
         audit_ring_release(ring, at);
     }
-    if (!whole && audit_writer_note(w, "gap", "a ring was damaged; its last records are lost", err) < 0)
+    if (!complete && audit_writer_note(w, "gap", "a ring was damaged; its last records are lost", err) < 0)
         return -1;
     char text[96];
     uint64_t lost = audit_ring_lost(ring->head);

@@ -37,6 +37,8 @@ struct writer {
 /* After a failure the state is as before, and it may be retried. */
 int audit_writer_open(struct writer *w, const char *home, const char *dir, struct err *err);
 void audit_writer_close(struct writer *w);
+/* Was the segment that is written deleted or replaced? The log has to be opened again then. */
+bool audit_writer_lost(struct writer *w, struct err *err);
 
 /* One commit with the records in the ring, at most AUDIT_COMMIT_BLOCKS, preceded by an event for `gaps`
  * lost ones. *ret_at: position up to which everything is on disk; the caller releases it. */

@@ -4,8 +4,9 @@
 #include "base/mem.h"
 
 #include <malloc.h>
+#include <string.h>
 
-#define BLOCK_BIG_LOOK 16 /* free larger blocks that are checked for one that fits */
+#define BLOCK_BIG_TRIES 16 /* free larger blocks that are checked for one that fits */
 
 void block_pool_init(struct block_pool *p) { *p = (struct block_pool){0}; }
 
@@ -55,7 +56,7 @@ static struct block *block_make(struct block_pool *p, size_t size) {
 
 static struct block *big_take(struct block_pool *p, size_t size) {
     struct block **at = &p->big;
-    for (int i = 0; *at && i < BLOCK_BIG_LOOK; i++, at = &(*at)->next_free) {
+    for (int i = 0; *at && i < BLOCK_BIG_TRIES; i++, at = &(*at)->next_free) {
         struct block *b = *at;
         if (b->cap < size || b->cap / 4 > size)
             continue;
@@ -110,6 +111,13 @@ struct block *block_new(struct block_pool *p, size_t size) {
     bool small = size <= BLOCK_SMALL;
     struct block *b = list_take(small ? &p->small : &p->usual);
     return b ? b : block_make(p, small ? BLOCK_SMALL : BLOCK_BYTES);
+}
+
+struct block *block_copy(struct block_pool *p, const char *ptr, size_t len) {
+    struct block *b = block_new(p, len);
+    if (len)
+        memcpy(b->data, ptr, len);
+    return b;
 }
 
 void block_unref(struct block *b) {

@@ -43,6 +43,7 @@ void block_pool_free(struct block_pool *p); /* frees the unused blocks; blocks i
  * False when there are none. */
 bool block_pool_rest(struct block_pool *p);
 struct block *block_new(struct block_pool *p, size_t size); /* refs 1, cap at least size */
+struct block *block_copy(struct block_pool *p, const char *ptr, size_t len);
 static inline struct block *block_ref(struct block *b) {
     b->refs++;
     return b;

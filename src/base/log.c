@@ -232,20 +232,20 @@ static struct slice log_join(char to[LOG_LINE_MAX], struct slice text, const str
 }
 
 void log_about(enum log_level level, const struct log_field *fields, size_t count, const char *fmt, ...) {
-    char said[LOG_LINE_MAX], whole[LOG_LINE_MAX];
+    char message[LOG_LINE_MAX], joined[LOG_LINE_MAX];
     if (!log_is_enabled(level))
         return;
     va_list ap;
     va_start(ap, fmt);
-    int len = vsnprintf(said, sizeof(said), fmt, ap);
+    int len = vsnprintf(message, sizeof(message), fmt, ap);
     va_end(ap);
     if (len <= 0)
         return;
-    struct slice text = slice_of(said, (size_t)len < sizeof(said) ? (size_t)len : sizeof(said) - 1);
+    struct slice text = slice_of(message, (size_t)len < sizeof(message) ? (size_t)len : sizeof(message) - 1);
     if (log_is_json())
         log_write_json(level, text, fields, count);
     else
-        log_line(level, log_join(whole, text, fields, count, true));
+        log_line(level, log_join(joined, text, fields, count, true));
 }
 
 /* ---- repeated lines ---- */
@@ -253,9 +253,9 @@ void log_about(enum log_level level, const struct log_field *fields, size_t coun
 bool log_counts(void) { return log_held.often_len > 0; }
 
 void log_write_count(void) {
-    struct slice said = slice_of(log_held.often, log_held.often_len);
+    struct slice message = slice_of(log_held.often, log_held.often_len);
     if (log_held.again)
-        log_write(log_held.level, "%.*s (%llu more of these)", SLICE_FMT(said),
+        log_write(log_held.level, "%.*s (%llu more of these)", SLICE_FMT(message),
                   (unsigned long long)log_held.again);
     log_held.again = 0;
     log_held.often_len = 0;
@@ -288,15 +288,15 @@ void log_often(enum log_level level, struct slice text) {
 }
 
 void log_often_about(enum log_level level, struct slice text, const struct log_field *fields, size_t count) {
-    char said[LOG_LINE_MAX];
+    char message[LOG_LINE_MAX];
     if (!log_is_enabled(level))
         return;
-    struct slice whole = log_join(said, slice_upto(text, LOG_OFTEN_MAX), fields, count, false);
-    if (log_again(level, whole))
+    struct slice joined = log_join(message, slice_upto(text, LOG_OFTEN_MAX), fields, count, false);
+    if (log_again(level, joined))
         return;
     if (log_is_json())
         log_write_json(level, text, fields, count);
     else
-        log_line(level, whole);
-    log_remember(level, whole);
+        log_line(level, joined);
+    log_remember(level, joined);
 }

@@ -54,16 +54,16 @@ uint64_t map_hash(struct slice key) {
         pthread_once(&map_seed_once, map_seed_init);
     uint64_t v0 = map_seed[0] ^ 0x736f6d6570736575u, v1 = map_seed[1] ^ 0x646f72616e646f6du;
     uint64_t v2 = map_seed[0] ^ 0x6c7967656e657261u, v3 = map_seed[1] ^ 0x7465646279746573u;
-    size_t whole = key.len & ~(size_t)7;
-    for (size_t i = 0; i < whole; i += 8) {
+    size_t words_len = key.len & ~(size_t)7;
+    for (size_t i = 0; i < words_len; i += 8) {
         uint64_t word;
         memcpy(&word, key.ptr + i, 8);
         v3 ^= word;
         SIP_ROUND;
         v0 ^= word;
     }
-    uint64_t last =
-        (uint64_t)key.len << 56 | (key.len > whole ? map_tail(key.ptr + whole, key.len - whole) : 0);
+    uint64_t last = (uint64_t)key.len << 56 |
+                    (key.len > words_len ? map_tail(key.ptr + words_len, key.len - words_len) : 0);
     v3 ^= last;
     SIP_ROUND;
     v0 ^= last;

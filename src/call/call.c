@@ -278,8 +278,7 @@ struct msg *call_read_text(struct core *core, struct slice text) {
     int code;
     const char *why;
     struct slice id;
-    struct block *b = block_new(&core->up.loop->blocks, text.len);
-    memcpy(b->data, text.ptr, text.len);
+    struct block *b = block_copy(&core->up.loop->blocks, text.ptr, text.len);
     struct msg *m = msg_read(&core->up.msgs, b, slice_of(b->data, text.len), &a, &code, &why, &id);
     block_unref(b);
     return m;
@@ -350,6 +349,11 @@ void call_settle(struct call *c, uint64_t give_back) {
         return;
     c->reserving = false;
     state_settle_each(&c->ticket, give_back);
+}
+
+void call_take_ticket(struct call *c, struct state_ticket *ret_ticket) {
+    c->reserving = false;
+    state_ticket_move(&c->ticket, ret_ticket);
 }
 
 void call_add_finding(struct call *c, struct slice text) {

@@ -269,6 +269,8 @@ void call_deny_as(struct call *c, enum policy_reason reason, struct slice rule, 
 /* Keeps its reservations, or refunds them by the bits of state_settle_each. Only the first call has an
  * effect. */
 void call_settle(struct call *c, uint64_t give_back);
+/* Moves its reservations to the caller, who settles them. */
+void call_take_ticket(struct call *c, struct state_ticket *ret_ticket);
 void call_add_finding(struct call *c, struct slice text);
 /* Takes a reference and drops the previous one. */
 static inline void call_set_policy(struct call *c, struct policy *policy) {

@@ -48,9 +48,9 @@ struct client_ask *client_ask_of_server(struct session *s, const struct channel 
 /* ---- the gate's own questions ---- */
 
 static void send_event(struct call *c, struct slice text, bool is_request) {
-    struct splice whole;
-    splice_init(&whole, text, &c->arena);
-    struct session_out out = {.text = &whole, .is_request = is_request};
+    struct splice unchanged;
+    splice_init(&unchanged, text, &c->arena);
+    struct session_out out = {.text = &unchanged, .is_request = is_request};
     c->sink->ops->event(c->sink, &out);
 }
 

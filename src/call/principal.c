@@ -59,9 +59,9 @@ bool principal_may_call(const struct principal *p, struct slice server, struct s
         return true;
     cleanup_arena struct arena a;
     arena_init(&a);
-    struct slice whole = arena_printf(&a, "%.*s__%.*s", SLICE_FMT(server), SLICE_FMT(tool));
+    struct slice full_name = arena_printf(&a, "%.*s__%.*s", SLICE_FMT(server), SLICE_FMT(tool));
     for (size_t i = 0; i < p->tool_count; i++)
-        if (policy_glob_names(slice_str(p->tools[i]), strstr(p->tools[i], "__") ? whole : tool))
+        if (policy_glob_names(slice_str(p->tools[i]), strstr(p->tools[i], "__") ? full_name : tool))
             return true;
     return false;
 }

@@ -22,6 +22,7 @@
 #include "channel/choice.h"
 #include "channel/limits.h"
 #include "channel/outbox.h"
+#include "channel/process.h"
 #include "guard/guard.h"
 #include "mcp/translate.h"
 #include "server/server.h"
@@ -171,6 +172,12 @@ void channel_wake(struct channel *ch) {
         resume_all(&ch->waiting);
 }
 
+/* Why it is down, for the status of the server; cleared when one of its connections is ready. */
+static void note_fault(struct channel *ch, const char *why) {
+    if (!ch->session->closed)
+        snprintf(ch->server->fault, sizeof(ch->server->fault), "%s", why);
+}
+
 static void fail_waiting(struct channel *ch, const char *why) {
     struct list *n;
     while ((n = list_pop(&ch->waiting)))
@@ -208,14 +215,17 @@ void channel_drop(struct session *s, struct server *server) {
 
 static void on_refused(struct io_timer *timer) {
     struct channel *ch = container_of(timer, struct channel, backoff);
+    cleanup_arena struct arena a;
+    arena_init(&a);
     ch->state = CHANNEL_DOWN;
-    fail_waiting(ch, ch->server->refused);
+    fail_waiting(ch, ch->no_process ? channel_process_refusal(ch, &a).ptr : ch->server->refused);
 }
 
-/* A pinned server whose program has changed is not started. */
+/* Not started: a pinned server whose program has changed, and one more process than a grant may have. */
 static bool may_open(struct channel *ch) {
     ch->state = CHANNEL_OPENING;
-    if (guard_may_open(ch->session->core, ch->server))
+    ch->no_process = !channel_process_fits(ch);
+    if (!ch->no_process && guard_may_open(ch->session->core, ch->server))
         return true;
     /* In the next turn: the call that needs it is in the middle of a step. */
     io_timer_soon(channel_loop(ch), &ch->backoff, on_refused);
@@ -227,6 +237,7 @@ static void on_era_checked(struct up_era_wait *w);
 static void open_link(struct channel *ch) {
     ch->opened_ms = io_now_ms(channel_loop(ch));
     ch->link = link_open(&ch->server->up, ch->session->core->channels->link_events, ch);
+    channel_process_count(ch);
 }
 
 /* Modern requests need no initialize, so only this check shows that a server over HTTP answers again. */
@@ -396,6 +407,7 @@ static void refused(struct channel *ch, bool legacy) {
              legacy ? "to be initialised" : "to describe itself");
     link_drop(ch);
     ch->failures++;
+    note_fault(ch, why);
     fail_waiting(ch, why);
     channel_events_of(ch)->down(ch);
 }
@@ -574,6 +586,7 @@ static void on_init_failed(struct own_request *own, const char *why) {
         return;
     link_drop(ch);
     ch->failures++;
+    note_fault(ch, why);
     fail_waiting(ch, why);
     channel_events_of(ch)->down(ch);
 }
@@ -609,6 +622,7 @@ void channel_down(void *owner, const char *why, int exit_status) {
             channel_revive(ch);
         return;
     }
+    note_fault(ch, why);
     fail_waiting(ch, why);
     channel_events_of(ch)->down(ch);
     if (s->front->server_ended && ch == ch->first)
@@ -682,6 +696,7 @@ static struct channel *legacy_channel_for(struct channel *first, struct call *c)
         struct channel *ch = find_channel(first, c, exclusive);
         if (!ch) {
             list_push(&first->waiting_exclusive, &c->wait);
+            channel_events_of(first)->crowded(first);
             return NULL;
         }
         c->chosen = ch;
@@ -750,7 +765,8 @@ struct channel *channel_for(struct session *s, struct server *server, struct cal
 
 void channel_start(struct session *s) {
     struct channel *ch = s->only ? channel_of(s, s->only) : NULL;
-    if (ch && ch->state == CHANNEL_DOWN)
+    /* Over HTTP there is nothing to start, and the era must be known before the link opens. */
+    if (ch && ch->state == CHANNEL_DOWN && !channel_is_streamable(ch))
         link_start(ch);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "call/core.h"
+#include "server/paging.h"
 #include "server/server.h"
 
 struct health_check;
@@ -36,7 +37,7 @@ struct channel_health {
     struct health_check *check; /* the current check, or NULL */
     uint64_t since_ms;          /* when its state last changed, or its last message came */
     uint64_t notify_ms;         /* clients are not notified again before this time */
-    uint32_t heard;             /* number of messages at that time */
+    uint32_t received;          /* number of messages at that time */
     int state;                  /* state at that time; enum channel_state */
     uint8_t notify_count;
     bool doubt; /* check at the next sweep */
@@ -84,7 +85,7 @@ struct channel {
     bool tools_skills;            /* it is skills/list */
     struct link_req tools_req;
     struct arena tools_page;
-    uint32_t tools_pages;
+    struct server_pages tools_pages;
     struct tool_table *tools_fresh; /* the new table; used once the last page has arrived */
     uint32_t tools_changes;         /* the server's counter of list changes at the time of the request */
     uint32_t tools_again;
@@ -93,6 +94,7 @@ struct channel {
     uint32_t failures;
     uint64_t opened_ms;
     struct io_timer backoff;
+    bool no_process;  /* it was not opened because there are too many processes */
     uint64_t used_ms; /* when a call last ended here */
     bool missing;     /* the client has a list without this server's part, or from a process that ended */
     struct channel_health health;
@@ -115,6 +117,8 @@ struct channel_events {
     void (*listen)(struct channel *ch);
     /* The channel that the call must use because of its task, or NULL. */
     struct channel *(*bound)(const struct channel *first, const struct call *c);
+    /* A call waits because every channel to the server is held. It must not be resumed synchronously. */
+    void (*crowded)(struct channel *first);
     /* The session that has the channels to a shared server. */
     struct session *(*pool)(struct session *s);
 };
@@ -123,7 +127,9 @@ struct channel_events {
 struct channels {
     const struct link_events *link_events; /* report.h */
     const struct channel_events *events;
-    uint64_t health_clock_ms; /* see health.c: does not advance while the gate is suspended */
+    uint32_t processes_max;       /* of servers, of all clients; 0: CHANNEL_PROCESSES_MAX */
+    uint32_t grant_processes_max; /* of one grant; 0: no more than are left for the others */
+    uint64_t health_clock_ms;     /* see health.c: does not advance while the gate is suspended */
     uint64_t health_seen_ms;
 };
 

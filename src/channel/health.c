@@ -118,7 +118,7 @@ static void back_again(struct channel *ch) {
     if (!ch->missing || ch->state != CHANNEL_READY || now < w->notify_ms)
         return;
     w->notify_ms = now + (ch->server->health_ms
-                          << (w->notify_count < HEALTH_TELLS_MAX ? w->notify_count++ : w->notify_count));
+                          << (w->notify_count < HEALTH_NOTIFY_MAX ? w->notify_count++ : w->notify_count));
     ch->session->core->channels->events->back(ch);
 }
 
@@ -233,10 +233,11 @@ static void check_init(struct channel *ch, uint64_t now) {
 
 static void check_channel(struct channel *ch, uint64_t now) {
     struct channel_health *w = &ch->health;
-    uint32_t heard = ch->link ? ch->link->heard : 0;
-    if (w->state != (int)ch->state || w->heard != heard) {
+    /* Other messages do not extend the time-out of initialize. */
+    uint32_t received = ch->link && ch->state != CHANNEL_INIT ? ch->link->received : 0;
+    if (w->state != (int)ch->state || w->received != received) {
         w->state = (int)ch->state;
-        w->heard = heard;
+        w->received = received;
         w->since_ms = now;
         w->again = false;
         if (ch->state == CHANNEL_READY)

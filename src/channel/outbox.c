@@ -8,11 +8,11 @@
 void channel_send(struct channel *ch, struct slice text, struct slice method, struct link_req *req) {
     struct arena a;
     arena_init(&a);
-    struct splice whole;
-    splice_init(&whole, text, &a);
+    struct splice unchanged;
+    splice_init(&unchanged, text, &a);
     bool opens = slice_is(method, "initialize");
     struct link_out out = {
-        .text = &whole,
+        .text = &unchanged,
         .method = method,
         .modern = !opens && (ch->era == ERA_MODERN || ch->state == CHANNEL_PROBE),
         .opens = opens,

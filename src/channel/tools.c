@@ -20,10 +20,12 @@
 #define TOOLS_PAGES_MAX 200
 #define TOOLS_RAW_MAX (64u << 10) /* bytes of one definition that are kept to be shown */
 #define TOOLS_AGAIN_MAX 4         /* repeats for a list that changes while it is read */
+#define TOOLS_STORE_MS 10         /* interval of checks whether a first use is stored */
 
 /* ---- requesting ---- */
 
 static void fetch(struct channel *ch, struct slice cursor_raw);
+static bool await_store(struct channel *ch);
 
 /* Does the schema of results name a format that tokens can keep? */
 static bool names_format(const struct tape *t, uint32_t schema) {
@@ -126,7 +128,8 @@ void tools_learn_answer(struct call *c) {
     struct channel *ch = c->channel;
     const struct msg *m = c->response;
     uint32_t params = c->request->rpc.params;
-    bool first_page = !params || !tape_get_str(&c->request->tape, params, "cursor");
+    const uint32_t cursor = params ? tape_get_str(&c->request->tape, params, "cursor") : 0;
+    bool first_page = !cursor || tape_is(&c->request->tape, cursor, TAPE_NULL);
     struct tool_table *table = &ch->server->tools;
     if (first_page)
         tool_table_free(table);
@@ -147,6 +150,20 @@ void tools_abandon(struct channel *ch) {
     free(steal(ch->tools_fresh));
 }
 
+/* The store of a fleet answers later. Then the list is requested again, and judged by what the store has. */
+static void on_store_due(struct io_timer *timer) {
+    struct channel *ch = container_of(timer, struct channel, tools_timer);
+    if (!await_store(ch))
+        channel_wake(ch);
+}
+
+static bool await_store(struct channel *ch) {
+    if (!guard_is_storing(ch->session->core, ch->server))
+        return false;
+    io_timer_arm(ch->session->core->up.loop, &ch->tools_timer, TOOLS_STORE_MS, on_store_due);
+    return true;
+}
+
 static void fetched(struct channel *ch, bool complete) {
     struct server *server = ch->server;
     struct core *core = ch->session->core;
@@ -163,6 +180,10 @@ static void fetched(struct channel *ch, bool complete) {
     tools_abandon(ch);
     if (complete && guard_wants_list(core, server))
         guard_first_use(core, server, &server->tools);
+    if (await_store(ch)) {
+        tool_table_free(&server->tools);
+        return;
+    }
     server->tools.loaded = true;
     server->tools.partial = !complete;
     server->tools.loaded_ms = io_now_ms(core->up.loop);
@@ -174,7 +195,7 @@ static void fetched(struct channel *ch, bool complete) {
 static bool fetched_same(struct channel *ch, const struct msg *m) {
     struct tool_table *known = &ch->server->tools;
     struct tool_table *fresh = ch->tools_fresh;
-    if (ch->tools_pages || !(fresh->printed = print_list(m, fresh->print)) || !known->loaded ||
+    if (ch->tools_pages.count || !(fresh->printed = print_list(m, fresh->print)) || !known->loaded ||
         !known->printed || memcmp(known->print, fresh->print, sizeof(known->print)) != 0)
         return false;
     tools_abandon(ch);
@@ -197,22 +218,30 @@ static void keep_skills(struct channel *ch, const struct msg *m) {
     TAPE_FOR_ELEM(&m->tape, list, i) { keep_definition(&ch->tools_fresh->skills, tape_raw(&m->tape, i)); }
 }
 
+/* False when the page has no new elements. */
+static bool takes_page(struct channel *ch, const struct msg *m, struct slice *ret_cursor) {
+    uint32_t list = tape_get_str(&m->tape, m->rpc.body, ch->tools_skills ? "skills" : "tools");
+    return list && tape_is(&m->tape, list, TAPE_ARRAY) &&
+           server_pages_take(&ch->tools_pages, &m->tape, m->rpc.body, list, ret_cursor);
+}
+
 static void on_page(struct own_request *own, struct msg *m) {
     struct channel *ch = container_of(own, struct channel, tools_own);
     bool listed = m->rpc.kind == RPC_RESULT;
-    uint32_t next = listed ? tape_get_str(&m->tape, m->rpc.body, "nextCursor") : 0;
+    struct slice cursor = {0};
     if (listed && !ch->tools_skills && fetched_same(ch, m))
         return;
-    if (listed && ch->tools_skills)
+    if (!listed || !takes_page(ch, m, &cursor))
+        ; /* nothing to learn */
+    else if (ch->tools_skills)
         keep_skills(ch, m);
-    else if (listed)
+    else
         learn_page(ch, ch->tools_fresh, guard_wants_list(ch->session->core, ch->server), m);
-    struct slice cursor =
-        next && tape_is(&m->tape, next, TAPE_STRING) ? tape_raw(&m->tape, next) : (struct slice){0};
-    if (cursor.len && ++ch->tools_pages < TOOLS_PAGES_MAX) {
+    if (cursor.len && ch->tools_pages.count < TOOLS_PAGES_MAX) {
         fetch(ch, cursor);
     } else if (!cursor.len && !ch->tools_skills && listed && skills_follow(ch)) {
         ch->tools_skills = true;
+        ch->tools_pages = (struct server_pages){0};
         fetch(ch, (struct slice){0});
     } else {
         fetched(ch, (listed || ch->tools_skills) && !cursor.len);
@@ -252,10 +281,12 @@ static void ask(struct channel *ch, struct call *call) {
     if (ch->tools_req.id)
         return; /* one request for all waiting calls */
     tools_abandon(ch);
+    if (await_store(ch))
+        return;
     ch->tools_fresh = mem_zalloc(sizeof(*ch->tools_fresh));
     tool_table_init(ch->tools_fresh);
     ch->tools_fresh->serial = ++ch->session->core->list_serial;
-    ch->tools_pages = 0;
+    ch->tools_pages = (struct server_pages){0};
     ch->tools_skills = false;
     ch->tools_changes = ch->server->tools_changes;
     fetch(ch, (struct slice){0});

@@ -19,8 +19,8 @@
 
 #define APPROVALS_OUT_MAX (512u << 20) /* a full listing with the longest arguments, every byte escaped */
 #define CONFIRM_CHARS 4                /* that a person types at the terminal */
-#define STALE_LOOKS 30                 /* before an approval is called stale */
-#define STALE_LOOK_US 100000
+#define STALE_CHECKS 30                /* before an approval is called stale */
+#define STALE_CHECK_US 100000
 #define SHORT_ID_MIN 4    /* characters behind ap_ that name an approval */
 #define SHORT_ID_SHOWN 8  /* of them in a listing for people */
 #define LIST_TEXT_MAX 200 /* bytes of one text in a listing for people */
@@ -117,7 +117,7 @@ static void put_time(struct buf *out, const char *label, uint64_t ms) {
     put_line(out, label, slice_str(text));
 }
 
-static void put_whole(struct buf *out, const struct state_approval *r) {
+static void put_full(struct buf *out, const struct state_approval *r) {
     put_line(out, "id", r->id);
     put_line(out, "status", slice_str(state_approval_status_name(r->status)));
     put_line(out, "identity", r->call.identity);
@@ -149,7 +149,7 @@ static int print_one(const struct state_approval *r, bool json) {
         state_approval_json(&e, r);
         buf_put_char(&out, '\n');
     } else {
-        put_whole(&out, r);
+        put_full(&out, r);
     }
     return cli_print(&out);
 }
@@ -195,13 +195,13 @@ static int refuse_stale(struct state_approvals *s, struct slice id, struct arena
     struct state_approval found;
     if (state_approvals_get(s, id, clock_wall_ms(), a, &found, NULL) <= 0)
         return 0; /* the error of the decision says so */
-    for (int left = STALE_LOOKS; is_stale(&found); left--) {
+    for (int left = STALE_CHECKS; is_stale(&found); left--) {
         if (left == 0)
             return err_set(err,
                            "`%.*s` is stale: the policy has changed since, so an approval would have no "
                            "effect; the agent must ask again",
                            SLICE_FMT(id));
-        usleep(STALE_LOOK_US);
+        usleep(STALE_CHECK_US);
     }
     return 0;
 }
@@ -303,15 +303,15 @@ static bool match_prefix(void *ctx, const struct state_approval *r) {
 }
 
 /* A prefix of an id is enough if it is unique. A complete or unknown id is returned unchanged. */
-static int whole_id(struct state_approvals *s, const char *given, struct arena *a, struct slice *ret_id,
-                    struct err *err) {
+static int full_id(struct state_approvals *s, const char *given, struct arena *a, struct slice *ret_id,
+                   struct err *err) {
     struct prefix p = {.want = bare_id(slice_str(given))};
     const struct state_approval_filter all = {.limit = STATE_APPROVALS_LIST_MAX};
     *ret_id = slice_str(given);
     if (strlen(given) >= STATE_APPROVAL_ID_TEXT - 1)
         return 0;
     if (p.want.len < SHORT_ID_MIN)
-        return err_set(err, "`%s`: give at least %d characters of the id", given, SHORT_ID_MIN);
+        return err_set(err, "`%s`: give at least %d characters of the id after `ap_`", given, SHORT_ID_MIN);
     if (state_approvals_list(s, &all, clock_wall_ms(), match_prefix, &p, err) < 0)
         return -1;
     if (p.count > 1)
@@ -331,7 +331,7 @@ static int show_run(const void *options, const struct cli_rest *rest) {
     struct slice id;
     if (open_store(&s, &err) < 0)
         return cli_fail(CLI_FAILED, &err);
-    if (whole_id(s, rest->operands[0], &a, &id, &err) < 0)
+    if (full_id(s, rest->operands[0], &a, &id, &err) < 0)
         return cli_fail(CLI_NO, &err);
     int rc = state_approvals_get(s, id, clock_wall_ms(), &a, &found, &err);
     if (rc == 0)
@@ -375,7 +375,7 @@ static int by_terminal(struct state_approvals *s, struct slice id, struct err *e
     int rc = state_approvals_get(s, id, clock_wall_ms(), &a, &found, err);
     if (rc <= 0)
         return rc < 0 ? rc : err_set(err, "no approval `%.*s`", SLICE_FMT(id));
-    put_whole(&out, &found);
+    put_full(&out, &found);
     rand_token(word, CONFIRM_CHARS);
     fprintf(stderr, "%.*s\nTo approve this call once, type %s: ", SLICE_FMT(buf_slice(&out)), word);
     if (!fgets(typed, sizeof(typed), stdin))
@@ -425,7 +425,7 @@ static int decide(enum verb verb, const struct approvals_options *opt, const str
     if (open_store(&s, &err) < 0)
         return cli_fail(CLI_FAILED, &err);
     struct slice id;
-    if (whole_id(s, rest->operands[0], &a, &id, &err) < 0)
+    if (full_id(s, rest->operands[0], &a, &id, &err) < 0)
         return cli_fail(CLI_NO, &err);
     struct state_decision d = {.id = id,
                                .approve = verb == VERB_APPROVE,

@@ -125,7 +125,7 @@ static int ask_all(struct cli_asking *asking, const struct cli_ask_options *opt,
         struct cli_asked *a = &asking->asked[i];
         const struct cli_mcpserver *s = a->server;
         a->list.server = slice_str(s->from->name);
-        if (s->impostor.refuse || opt->no_start) {
+        if (s->impostor.refuse || s->incomplete || opt->no_start) {
             err_set(&a->err, "not started");
             continue;
         }

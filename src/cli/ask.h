@@ -24,8 +24,7 @@ struct cli_ask_options {
     {CLI_TEXT(type, ask.tools_json), .name = "tools-json", .argument = "FILE",                               \
      .help = "a tools/list result or an array of tools; - for stdin"},                                       \
         {CLI_TEXT(type, ask.upstream), .name = "upstream", .argument = "URL", .help = "a server over HTTP"}, \
-        {CLI_LIST(type, ask.headers), .name = "header", .argument = "H",                                     \
-         .help = "for --upstream, repeatable"},                                                              \
+        {CLI_LIST(type, ask.headers), .name = "header", .argument = "H", .help = "for --upstream"},          \
         {CLI_TEXT(type, ask.mcp_config), .name = "mcp-config", .argument = "FILE",                           \
          .help = "every server of a client's configuration, or of a sallyport.yaml"},                        \
         {CLI_LIST(type, ask.env), .name = "env", .argument = "NAME[=VALUE]",                                 \

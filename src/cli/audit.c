@@ -21,11 +21,11 @@
 /* ---- shared ---- */
 
 /* Before the first gate starts there is no log, which is not an error: prints that, and what to do. */
-static bool never_used(bool told) {
+static bool never_used(bool printed) {
     char home[CLI_PATH_MAX];
     if (cli_home(home, NULL) < 0 || !cli_home_unused(home))
         return false;
-    if (told)
+    if (printed)
         return true;
     log_info("no audit log yet in `%s`: a gate writes it from its first call on. Start one with `sallyport "
              "init` or "
@@ -376,7 +376,7 @@ static int tail_run(const void *options, const struct cli_rest *rest) {
         err_set(&err, "--gate `%s`: a home has the records of one gate; add --fleet", opt->gate);
         return cli_fail(CLI_USAGE, &err);
     }
-    for (bool told = false; !opt->fleet && never_used(told); told = true) {
+    for (bool printed = false; !opt->fleet && never_used(printed); printed = true) {
         if (!opt->follow)
             return CLI_OK;
         nanosleep(&(struct timespec){.tv_nsec = AUDIT_FOLLOW_MS * 1000000}, NULL);

@@ -117,7 +117,7 @@ static int check_log(const char *dir, struct audit_report *ret_report, struct er
 }
 
 /* Relative to the current directory; paths of the home are absolute. */
-static int whole_path(const char *given, char ret_path[CLI_PATH_MAX], struct err *err) {
+static int absolute_path(const char *given, char ret_path[CLI_PATH_MAX], struct err *err) {
     char here[CLI_PATH_MAX];
     if (*given != '/' && !getcwd(here, sizeof(here)))
         return err_set(err, "the current directory cannot be read");
@@ -139,7 +139,7 @@ static int backup_run(const void *options, const struct cli_rest *rest) {
     struct state_home_copy b = with_progress(&p);
     if (cli_home(home, &err) < 0)
         return cli_fail(CLI_CONFIG, &err);
-    if (whole_path(rest->operands[0], dir, &err) < 0)
+    if (absolute_path(rest->operands[0], dir, &err) < 0)
         return cli_fail(CLI_USAGE, &err);
     int rc = opt->check ? 0 : state_home_copy_make(home, dir, &b, &err);
     if (rc == 0) {
@@ -192,7 +192,7 @@ static int restore_run(const void *options, const struct cli_rest *rest) {
     struct state_home_copy b = with_progress(&p);
     if (cli_home(home, &err) < 0)
         return cli_fail(CLI_CONFIG, &err);
-    if (whole_path(rest->operands[0], dir, &err) < 0)
+    if (absolute_path(rest->operands[0], dir, &err) < 0)
         return cli_fail(CLI_USAGE, &err);
     cli_gates_each(home, count_gate, &running);
     if (running) {

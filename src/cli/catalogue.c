@@ -1,4 +1,4 @@
-/* catalogue stats: how much the catalogue knows. */
+/* catalogue stats: the size of the catalogue. */
 #include "cli/command.h"
 
 #include "base/clock.h"
@@ -67,7 +67,7 @@ static int catalogue_stats_run(const void *options, const struct cli_rest *rest)
         return cli_fail(CLI_CONFIG, &err);
     count_all(by_class, by_had, &tokens);
     struct risk_catalogue_about about;
-    risk_catalogue_tell(&about);
+    risk_catalogue_describe(&about);
     cleanup_buf struct buf out;
     buf_init(&out, CATALOGUE_TEXT_MAX);
     if (opt->json) {

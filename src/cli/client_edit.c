@@ -22,6 +22,22 @@ static struct slice quoted(const char *text, struct arena *a) {
     return arena_dup(a, buf_slice(&out));
 }
 
+/* ---- the program ---- */
+
+/* The runners clean their caches up: a path into one would stop working some day. */
+void cli_client_runner(const char **program, const char *const **ret_lead) {
+    static const struct {
+        const char *cache, *program, *lead[3];
+    } runners[] = {{"/_npx/", "npx", {"-y", "sallyport@" SALLYPORT_VERSION, NULL}},
+                   {"/uv/archive-", "uvx", {"sallyport@" SALLYPORT_VERSION, NULL}}};
+    for (size_t i = 0; i < ARRAY_LEN(runners); i++)
+        if (strstr(*program, runners[i].cache)) {
+            *program = runners[i].program;
+            *ret_lead = runners[i].lead;
+            return;
+        }
+}
+
 /* ---- the arguments of a wrapped command line, each a complete JSON (or TOML) string ---- */
 
 struct words {
@@ -45,8 +61,15 @@ static void add_env_names(struct words *w, const struct tape *t) {
     }
 }
 
+static void add_lead(struct words *w, const struct cli_client_plan *plan) {
+    for (size_t i = 0; plan->lead && plan->lead[i]; i++)
+        add_word(w, plan->lead[i]);
+}
+
 /* The client's own name for the server: two entries of one package have separate counters and records. */
-static void add_guard(struct words *w, const struct cli_client_server *server, const char *policy) {
+static void add_guard(struct words *w, const struct cli_client_server *server,
+                      const struct cli_client_plan *plan, const char *policy) {
+    add_lead(w, plan);
     add_word(w, "-c");
     add_word(w, policy);
     const char *name = settings_fit_name(slice_str(server->name), w->arena);
@@ -57,15 +80,16 @@ static void add_guard(struct words *w, const struct cli_client_server *server, c
 }
 
 /* -c POLICY --name SERVER --env NAME... -- */
-static bool guard_words(struct words *w, const struct cli_client_server *server, const char *policy) {
+static bool guard_words(struct words *w, const struct cli_client_server *server,
+                        const struct cli_client_plan *plan, const char *policy) {
     cleanup_tape struct tape t;
     tape_init(&t);
     if (tape_parse(&t, server->json, NULL) != TAPE_OK)
         return false;
-    add_guard(w, server, policy);
+    add_guard(w, server, plan, policy);
     add_env_names(w, &t);
     add_word(w, "--");
-    return w->count + 1 < ARRAY_LEN(w->items); /* room for the command; all arguments are there */
+    return w->count + 1 < ARRAY_LEN(w->items); /* room for the command; all arguments fit */
 }
 
 static struct slice join_words(const struct words *w) {
@@ -116,7 +140,7 @@ static bool wrap_json_program(const struct cli_client_file *f, const struct cli_
                               const struct cli_client_plan *plan, const char *policy, struct splice *s) {
     const struct jsonc *j = &f->json;
     struct words w = {.arena = s->arena};
-    if (!guard_words(&w, server, policy))
+    if (!guard_words(&w, server, plan, policy))
         return false;
     w.items[w.count++] = tape_raw(&j->tape, server->command);
     return splice_value(s, &j->tape, server->command, quoted(plan->program, s->arena)) &&
@@ -126,14 +150,14 @@ static bool wrap_json_program(const struct cli_client_file *f, const struct cli_
 
 /* -c POLICY --name SERVER --upstream URL --header-env "Name: VARIABLE"...; the values go into *env, so
  * that no process list shows them. */
-static bool remote_words(struct words *w, const struct cli_client_server *server, const char *policy,
-                         struct buf *env) {
+static bool remote_words(struct words *w, const struct cli_client_server *server,
+                         const struct cli_client_plan *plan, const char *policy, struct buf *env) {
     cleanup_tape struct tape t;
     tape_init(&t);
     if (tape_parse(&t, server->json, NULL) != TAPE_OK)
         return false;
     uint32_t url = tape_get_str(&t, 0, "url"), headers = tape_get_str(&t, 0, "headers");
-    add_guard(w, server, policy);
+    add_guard(w, server, plan, policy);
     add_word(w, "--upstream");
     add_word(w, arena_dup(w->arena, tape_text(&t, url, w->arena)).ptr);
     size_t count = 0;
@@ -159,7 +183,7 @@ static bool wrap_json_remote(const struct cli_client_file *f, const struct cli_c
     cleanup_buf struct buf env, out;
     buf_init(&env, EDIT_BYTES_MAX);
     buf_init(&out, EDIT_BYTES_MAX);
-    if (!remote_words(&w, server, policy, &env))
+    if (!remote_words(&w, server, plan, policy, &env))
         return false;
     struct layout l = {.out = &out, .unit = jsonc_unit(&f->json)};
     struct slice ignored;
@@ -192,7 +216,7 @@ static bool wrap_toml(const struct cli_client_file *f, const struct cli_client_s
     path[2] = SLICE("args");
     const struct toml_item *args = toml_find(t, path, 3);
     struct words w = {.arena = s->arena};
-    if (!command || !guard_words(&w, server, policy))
+    if (!command || !guard_words(&w, server, plan, policy))
         return false;
     w.items[w.count++] = slice_of(t->src.ptr + command->value, command->end - command->value);
     cleanup_buf struct buf text;
@@ -268,6 +292,7 @@ void cli_client_put_gate(const struct cli_client *client, const struct cli_clien
         struct words w = {.arena = &a};
         const char *const line[] = {"-c",      plan->through,  "--upstream",
                                     plan->url, "--header-env", "Authorization: Bearer " GRANT_VARIABLE};
+        add_lead(&w, plan);
         for (size_t i = 0; i < ARRAY_LEN(line); i++)
             add_word(&w, line[i]);
         put_member(&l, "command", quoted(plan->program, &a));

@@ -7,6 +7,7 @@
 #include "io/file.h"
 #include "risk/supply.h"
 #include "wire/emit.h"
+#include "wire/mask.h"
 
 #include <errno.h>
 #include <linux/limits.h>
@@ -172,16 +173,17 @@ int cli_clients_find(struct cli_clients *c, const struct cli_client *only, const
 
 /* The format of a file that the user named: by its place in the table, else by its extension. */
 static const struct place *place_of(const struct cli_client *client, const char *path) {
-    struct slice whole = slice_str(path);
+    struct slice full_path = slice_str(path);
     for (size_t i = 0; i < ARRAY_LEN(places); i++)
-        if ((!client || client == &clients[places[i].client]) && slice_ends(whole, slice_str(places[i].path)))
+        if ((!client || client == &clients[places[i].client]) &&
+            slice_ends(full_path, slice_str(places[i].path)))
             return &places[i];
     for (size_t i = 0; client && i < ARRAY_LEN(places); i++)
         if (client == &clients[places[i].client])
             return &places[i];
     static const struct place toml = {CODEX, HOME, "", "mcp_servers"},
                               json = {CLAUDE_CODE, HOME, "", NULL, true};
-    return slice_ends(whole, SLICE(".toml")) ? &toml : &json;
+    return slice_ends(full_path, SLICE(".toml")) ? &toml : &json;
 }
 
 int cli_clients_add(struct cli_clients *c, const struct cli_client *client, const char *path,
@@ -286,6 +288,26 @@ static void add_header_env(struct parts *p, struct slice line, struct arena *a) 
     add_header(p, arena_printf(a, "%.*s%.*s", SLICE_FMT(head), SLICE_FMT(text)), a);
 }
 
+/* `sallyport@0.1.0` as package runners write it. */
+static bool names_gate(struct slice word) {
+    struct slice name = base_name(word);
+    const char *version = memchr(name.ptr, '@', name.len);
+    return slice_is(version ? slice_upto(name, (size_t)(version - name.ptr)) : name, "sallyport");
+}
+
+/* `npx -y sallyport`, `uvx sallyport` and their like: the index of the argument that names this program, or
+ * the number of arguments. */
+static size_t run_gate_at(const struct parts *p) {
+    static const char *const runners[] = {"npx", "bunx", "pnpx", "uvx", "pipx"};
+    bool runs = false;
+    for (size_t i = 0; i < ARRAY_LEN(runners); i++)
+        runs |= slice_is(base_name(p->command), runners[i]);
+    size_t i = 0;
+    while (runs && i < p->arg_count && (slice_starts(p->args[i], SLICE("-")) || slice_is(p->args[i], "run")))
+        i++;
+    return runs && i < p->arg_count && names_gate(p->args[i]) ? i : p->arg_count;
+}
+
 /* A gate in front of a server (this one, or Intercept, whose flags are the same): the server behind it. */
 static void unwrap(struct parts *p, struct cli_client_server *s, struct arena *a) {
     struct slice name = base_name(p->command);
@@ -293,7 +315,10 @@ static void unwrap(struct parts *p, struct cli_client_server *s, struct arena *a
     for (; i < p->arg_count && !slice_is(name, "sallyport") && !slice_is(name, "intercept"); i++)
         if (slice_ends(name = base_name(p->args[i]), SLICE("@policylayer/intercept")))
             name = SLICE("intercept");
-    s->wired = slice_is(name, "sallyport") && i == 0;
+    const size_t gate = run_gate_at(p);
+    s->wired = (slice_is(name, "sallyport") && i == 0) || gate < p->arg_count;
+    if (gate < p->arg_count)
+        i = gate + 1;
     if (!s->wired && !slice_is(name, "intercept"))
         return;
     struct parts inner = {.env = p->env, .cwd = p->cwd, .disabled = p->disabled};
@@ -586,56 +611,6 @@ int cli_client_file_read(struct cli_client_file *f, struct err *err) {
 
 #define STARS SLICE("\"***\"")
 
-#define KEY_CHARS_MIN 20 /* length from which a mixed part of a path is taken for a key */
-
-static bool looks_like_key(struct slice part) {
-    bool digit = false, letter = false;
-    for (size_t i = 0; i < part.len; i++) {
-        char c = part.ptr[i];
-        digit |= c >= '0' && c <= '9';
-        letter |= (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    }
-    return part.len >= KEY_CHARS_MIN && digit && letter;
-}
-
-static void put_query_shown(struct slice query, struct buf *out) {
-    for (bool first = true; query.len; first = false) {
-        struct slice pair, name;
-        slice_cut(&query, '&', &pair);
-        bool value = slice_cut(&pair, '=', &name);
-        buf_put_str(out, first ? "?" : "&");
-        buf_put_slice(out, name);
-        buf_put_str(out, value ? "=***" : "");
-    }
-}
-
-struct slice cli_client_url_shown(struct slice url, struct arena *a) {
-    const char *scheme = url.len ? memmem(url.ptr, url.len, "://", 3) : NULL;
-    if (!scheme)
-        return url;
-    cleanup_buf struct buf out;
-    buf_init(&out, SETTINGS_FILE_MAX);
-    size_t from = (size_t)(scheme - url.ptr) + 3;
-    struct slice rest = slice_from(url, from), path, host, part;
-    buf_put_slice(&out, slice_upto(url, from));
-    slice_cut(&rest, '#', &path);
-    rest = path;
-    slice_cut(&rest, '?', &path);
-    slice_cut(&path, '/', &host);
-    const char *at = host.len ? memrchr(host.ptr, '@', host.len) : NULL;
-    if (at)
-        buf_put_str(&out, "***@");
-    buf_put_slice(&out, at ? slice_from(host, (size_t)(at - host.ptr) + 1) : host);
-    const bool slashed = url.len > from + host.len && url.ptr[from + host.len] == '/';
-    for (bool more = slashed; more;) {
-        more = slice_cut(&path, '/', &part);
-        buf_put_char(&out, '/');
-        buf_put_slice(&out, looks_like_key(part) ? SLICE("***") : part);
-    }
-    put_query_shown(rest, &out);
-    return arena_dup(a, buf_slice(&out));
-}
-
 /* Is it a header with its value, or does it begin like credentials of known services? */
 static bool is_credential(struct slice before, struct slice word) {
     static const char *const prefixes[] = {"sk-",     "sk_",      "ghp_", "gho_",   "github_pat_", "glpat-",
@@ -654,7 +629,7 @@ static void find_secrets(const struct slice *words, size_t count, struct arena *
     const struct slice *masked = risk_supply_mask(words, count, a);
     for (size_t i = 0; i < count; i++)
         ret_secret[i] = !slice_eq(words[i], masked[i]) || (i && is_credential(words[i - 1], words[i])) ||
-                        !slice_eq(words[i], cli_client_url_shown(words[i], a));
+                        !slice_eq(words[i], mask_url(words[i], a));
 }
 
 static void mask_json_pairs(const struct cli_client_file *f, uint32_t obj, struct splice *s) {
@@ -670,7 +645,7 @@ static void mask_json_urls(const struct tape *t, uint32_t obj, struct splice *s,
         uint32_t node = tape_get_str(t, obj, url_keys[i]);
         if (!node || !tape_is(t, node, TAPE_STRING))
             continue;
-        struct slice url = tape_text(t, node, a), shown = cli_client_url_shown(url, a);
+        struct slice url = tape_text(t, node, a), shown = mask_url(url, a);
         if (slice_eq(url, shown))
             continue;
         cleanup_buf struct buf quoted;
@@ -710,8 +685,7 @@ static void mask_json_server(const struct cli_client_file *f, const struct cli_c
 static void mask_toml_url(const struct cli_client_file *f, const struct toml_item *item, struct splice *s,
                           struct arena *a) {
     struct slice raw = slice_of(f->text.ptr + item->value, item->end - item->value);
-    struct slice url = slice_of(raw.ptr + 1, raw.len > 2 ? raw.len - 2 : 0),
-                 shown = cli_client_url_shown(url, a);
+    struct slice url = slice_of(raw.ptr + 1, raw.len > 2 ? raw.len - 2 : 0), shown = mask_url(url, a);
     if (slice_eq(url, shown))
         return;
     cleanup_buf struct buf quoted;

@@ -84,9 +84,6 @@ void cli_client_file_free(struct cli_client_file *f); /* NULL is fine */
 int cli_client_file_read(struct cli_client_file *f, struct err *err);
 /* The text with asterisks in place of environment values, headers and arguments that look like secrets. */
 void cli_client_file_mask(const struct cli_client_file *f, struct buf *out);
-/* A URL with asterisks in place of its user and password, the values of its query, and parts of its path
- * that look like keys. */
-struct slice cli_client_url_shown(struct slice url, struct arena *a);
 
 struct settings;
 /* The gate's URL for programs on this machine: http://ADDRESS:PORT/mcp. In the arena. */
@@ -99,7 +96,8 @@ enum cli_client_mode { CLI_MODE_WRAP, CLI_MODE_SERVE };
 
 struct cli_client_plan {
     enum cli_client_mode mode;
-    const char *program;         /* path of this one */
+    const char *program;         /* path of this one, or a package runner */
+    const char *const *lead;     /* what the runner needs before the arguments; ends with NULL; NULL: none */
     const char *const *policies; /* wrap: by server of the file; NULL: left alone */
     const bool *chosen;          /* serve: by server of the file */
     const char *url;             /* serve: of the gate */
@@ -107,6 +105,8 @@ struct cli_client_plan {
     const char *through; /* serve: a policy that lets everything pass, for clients that know no HTTP */
 };
 
+/* When *program is in the cache of npx or uvx: the runner in its place, and what it needs in *ret_lead. */
+void cli_client_runner(const char **program, const char *const **ret_lead);
 /* Puts the edits into `s`, a splice of f->text. */
 int cli_client_file_edit(const struct cli_client_file *f, const struct cli_client_plan *plan,
                          struct splice *s, struct err *err);

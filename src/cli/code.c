@@ -46,7 +46,7 @@ static const struct cli_option code_rows[] = {
     {0},
 };
 
-/* A line for each of the names that stand between commas. */
+/* One line for each of the comma-separated names. */
 static const char *split_packages(const char *text, struct arena *a) {
     char *lines = text ? (char *)(uintptr_t)arena_dup(a, slice_str(text)).ptr : NULL;
     for (char *comma = lines; comma && (comma = strchr(comma, ','));)

@@ -1,4 +1,4 @@
-/* sallyport code packages: what agents' code may import besides the standard library. */
+/* sallyport code packages: packages that agents' code may import besides the standard library. */
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "cli/command.h"

@@ -166,7 +166,8 @@ static int cli_unknown_command(const struct cli_program *program, const char *wo
 
 static int cli_pick_command(const struct cli_program *program, struct cli_walk *walk, struct err *err) {
     if (walk->argc < 2)
-        return err_set(err, "a command or a policy is needed");
+        return err_set(err, "a command or a policy is needed; `%s init` sets up the servers of your clients",
+                       program->name);
     const char *word = walk->argv[1];
     walk->at = 2;
     if (cli_is_help(word)) {

@@ -102,12 +102,19 @@ struct cli_command {
     int (*run)(const void *options, const struct cli_rest *rest);
 };
 
+/* A heading in the list of commands. */
+struct cli_heading {
+    const char *text; /* several words: one word is a section of the help page */
+    const struct cli_command *first;
+};
+
 struct cli_program {
     const char *name;
     const char *version;
     const char *summary;
     const struct cli_command *wrap; /* runs when the first argument is an option, not a subcommand */
     const struct cli_command *const *commands; /* NULL-terminated, in the order help shows them */
+    const struct cli_heading *headings;        /* ends with a row without text; NULL: none */
 };
 
 /* commands.c */

@@ -137,17 +137,22 @@ static int export_run(const void *options, const struct cli_rest *rest) {
     const struct cli_client *client = cli_client_find(opt->client, &err);
     if (!client)
         return cli_fail(CLI_USAGE, &err);
-    cli_home_settings(opt->config, path);
+    if (!cli_home_settings(opt->config, path)) {
+        err_set(&err, "there is no sallyport.yaml here: `sallyport import -o sallyport.yaml` makes one of a "
+                      "client's file, `--config FILE` names another");
+        return cli_fail(CLI_CONFIG, &err);
+    }
     if (settings_load(path, NULL, 0, &settings, &err) < 0)
         return cli_fail(CLI_CONFIG, &err);
     if (readlink("/proc/self/exe", program, sizeof(program) - 1) < 0)
         snprintf(program, sizeof(program), "sallyport");
-    const struct cli_client_plan plan = {
+    struct cli_client_plan plan = {
         .program = program,
         .url = opt->url ? opt->url : cli_gate_url(settings, &a),
         .token = opt->token,
         .through = "through.yaml",
     };
+    cli_client_runner(&plan.program, &plan.lead);
     if (opt->plain)
         export_plain(client, settings, &a, &out);
     else

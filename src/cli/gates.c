@@ -11,6 +11,7 @@
 #include "io/work.h"
 #include "server/server.h"
 #include "ship/ship.h"
+#include "state/state.h"
 #include "wire/emit.h"
 
 #include <dirent.h>
@@ -182,6 +183,14 @@ static void put_page(const struct cli_gate_page *p, struct buf *out) {
         if (log.failed) {
             emit_key(&e, "audit_fault");
             emit_cstr(&e, log.fault);
+        }
+    }
+    if (p->core->state && !state_is_remote(p->core->state)) {
+        struct state_health counters;
+        state_health(p->core->state, &counters);
+        if (counters.down) {
+            emit_key(&e, "state_fault");
+            emit_cstr(&e, counters.fault);
         }
     }
     if (p->core->ship) {

@@ -72,9 +72,9 @@ static const struct cli_option plain_rows[] = {ROW_JSON, {0}};
 static void grants_cleanup(struct state_grants **g) { state_grants_close(*g); }
 #define cleanup_grants __attribute__((cleanup(grants_cleanup)))
 
-static int open_grants(bool look_only, struct state_grants **ret_grants, struct err *err) {
+static int open_grants(bool read_only, struct state_grants **ret_grants, struct err *err) {
     char home[CLI_PATH_MAX];
-    return cli_home(home, err) < 0 ? -1 : state_grants_open(home, look_only, ret_grants, err);
+    return cli_home(home, err) < 0 ? -1 : state_grants_open(home, read_only, ret_grants, err);
 }
 
 /* Reports a change that could not be recorded; the change is in force. */

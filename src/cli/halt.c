@@ -5,8 +5,11 @@
 #include "audit/audit.h"
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "cli/command.h"
+#include "cli/gates.h"
+#include "state/grants.h"
 #include "wire/emit.h"
 
 struct stops_options {
@@ -45,11 +48,14 @@ static void record(const char *event, const struct state_stop *stop, struct slic
         cli_fail(CLI_FAILED, &err);
 }
 
-static int print_stops(struct state_stops *s, bool json) {
+/* What is in force now, behind what `resume` has ended. */
+static int print_stops(struct state_stops *s, struct slice resumed, bool json) {
     cleanup_buf struct buf out;
     buf_init(&out, CLI_TEXT_MAX);
     struct emit e;
     emit_init(&e, &out);
+    if (!json)
+        buf_put_slice(&out, resumed);
     if (json)
         emit_array(&e);
     for (size_t i = 0; i < state_stops_count(s); i++) {
@@ -63,7 +69,7 @@ static int print_stops(struct state_stops *s, bool json) {
     }
     if (json)
         emit_array_end(&e);
-    else if (!state_stops_count(s))
+    else if (!state_stops_count(s) && !resumed.len)
         buf_put_str(&out, "nothing is stopped");
     if (out.len && out.ptr[out.len - 1] != '\n')
         buf_put_char(&out, '\n');
@@ -72,6 +78,49 @@ static int print_stops(struct state_stops *s, bool json) {
 
 static int open_stops(char home[CLI_PATH_MAX], struct state_stops **ret_stops, struct err *err) {
     return cli_home(home, err) < 0 ? -1 : state_stops_open(home, ret_stops, err);
+}
+
+/* ---- names that nobody has ---- */
+
+struct wanted_server {
+    struct slice name;
+    bool any, found; /* any: a gate runs */
+};
+
+static void look_for_server(void *ctx, const struct tape *page) {
+    struct wanted_server *w = ctx;
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    uint32_t servers = tape_get_str(page, 0, "servers");
+    w->any = true;
+    if (!servers || !tape_is(page, servers, TAPE_ARRAY))
+        return;
+    TAPE_FOR_ELEM(page, servers, i) {
+        uint32_t name = tape_is(page, i, TAPE_OBJECT) ? tape_get_str(page, i, "name") : 0;
+        w->found |= name && slice_eq(tape_text(page, name, &a), w->name);
+    }
+}
+
+static bool has_grant(const char *home, struct slice name) {
+    struct state_grants *grants = NULL;
+    struct err ignored;
+    bool has = state_grants_open(home, true, &grants, &ignored) < 0 || state_grants_by_name(grants, name);
+    state_grants_close(grants);
+    return has;
+}
+
+/* The stop is in force all the same: a server or a grant may get this name later. */
+static void warn_unknown(const char *home, const struct state_stop *stop) {
+    struct wanted_server w = {.name = stop->name};
+    if (stop->scope == STATE_STOP_SERVER)
+        cli_gates_each(home, look_for_server, &w);
+    if (w.any && !w.found)
+        log_warn(
+            "no gate that runs here has a server `%.*s`: is the name right? `sallyport status` lists them",
+            SLICE_FMT(stop->name));
+    if (stop->scope == STATE_STOP_GRANT && !has_grant(home, stop->name))
+        log_warn("there is no grant `%.*s`: is the name right? `sallyport grants list` shows them",
+                 SLICE_FMT(stop->name));
 }
 
 static int stop_what(const struct stops_options *opt, enum state_stop_scope scope, const char *name) {
@@ -89,7 +138,8 @@ static int stop_what(const struct stops_options *opt, enum state_stop_scope scop
     if (open_stops(home, &s, &err) < 0 || state_stops_put(s, &want, NULL, &err) < 0)
         return cli_fail(CLI_FAILED, &err);
     record("stopped", &want, want.by);
-    return print_stops(s, opt->json);
+    warn_unknown(home, &want);
+    return print_stops(s, (struct slice){0}, opt->json);
 }
 
 static int stop_all_run(const void *options, const struct cli_rest *rest) {
@@ -115,7 +165,8 @@ static int resume_run(const void *options, const struct cli_rest *rest) {
     arena_init(&a);
     if (open_stops(home, &s, &err) < 0)
         return cli_fail(CLI_FAILED, &err);
-    size_t resumed = 0;
+    cleanup_buf struct buf resumed;
+    buf_init(&resumed, CLI_TEXT_MAX);
     for (size_t i = state_stops_count(s); i-- > 0;) {
         struct state_stop stop = *state_stops_at(s, i);
         if (rest->operand_count && !slice_is(stop.name, rest->operands[0]))
@@ -125,13 +176,14 @@ static int resume_run(const void *options, const struct cli_rest *rest) {
         if (state_stops_remove(s, stop.id, &err) < 0)
             return cli_fail(CLI_FAILED, &err);
         record("resumed", &stop, cli_home_user(&a));
-        resumed++;
+        buf_printf(&resumed, "resumed: %s%s%.*s\n", state_stop_scope_name(stop.scope),
+                   stop.name.len ? " " : "", SLICE_FMT(stop.name));
     }
-    if (rest->operand_count && !resumed) {
+    if (rest->operand_count && !resumed.len) {
         err_set(&err, "`%s` is not stopped", rest->operands[0]);
         return cli_fail(CLI_NO, &err);
     }
-    return print_stops(s, opt->json);
+    return print_stops(s, buf_slice(&resumed), opt->json);
 }
 
 static const struct cli_example stop_all_examples[] = {

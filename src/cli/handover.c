@@ -3,6 +3,7 @@
 #include "cli/handover.h"
 
 #include "cli/policy_file.h"
+#include "state/database.h"
 #include "state/grants.h"
 #include "state/state.h"
 
@@ -29,23 +30,21 @@ static int check_policies(const struct gate_config *config, const struct setting
     return 0;
 }
 
-/* A network store is not checked: it may be down for a moment, and a gate waits for it. */
+/* On the network, too: workers that start without a store would replace those that have one. */
 static int check_stores(const struct gate_config *config, struct err *err) {
     struct state_grants *grants = NULL;
     struct state_store *counters = NULL;
-    struct state_dsn dsn;
+    if (state_database_try(config->home, config->state_database, err) < 0)
+        return err_wrap(err, "state.database");
     if (state_grants_open(config->home, true, &grants, err) < 0)
         return err_wrap(err, "grants");
     state_grants_close(grants);
-    if (state_dsn_parse(config->state_dsn, &dsn, err) < 0)
-        return -1;
-    if (dsn.backend != STATE_SQLITE)
-        return 0;
-    const struct state_config look = {.dsn = config->state_dsn,
-                                      .dir = config->state_dir,
-                                      .prefix = config->state_prefix,
-                                      .look_only = true};
-    if (state_open(&look, &counters, err) < 0)
+    const struct state_config trial = {.dsn = config->state_dsn,
+                                       .dir = config->state_dir,
+                                       .prefix = config->state_prefix,
+                                       .timeout_ms = config->state_timeout_ms,
+                                       .read_only = true};
+    if (state_open(&trial, &counters, err) < 0)
         return err_wrap(err, "counters");
     state_close(counters);
     return 0;

@@ -216,14 +216,25 @@ void cli_help_group(const struct cli_program *program, const char *group, bool c
     buf_printf(text, "\n`%s %s COMMAND --help` explains one of them.\n", program->name, group);
 }
 
+static void help_heading_before(const struct cli_program *program, const struct cli_command *command,
+                                bool colour, struct buf *text) {
+    for (const struct cli_heading *h = program->headings; h && h->text; h++)
+        if (h->first == command) {
+            buf_put_char(text, '\n');
+            help_heading(h->text, colour, text);
+        }
+}
+
 void cli_help_program(const struct cli_program *program, bool colour, struct buf *text) {
     buf_printf(text, "%s %s: %s\n\n", program->name, program->version, program->summary);
     help_heading("Usage", colour, text);
     help_usage(program, program->wrap, text);
     buf_printf(text, "  %s COMMAND [options]\n\n", program->name);
     help_heading("Commands", colour, text);
-    for (const struct cli_command *const *c = program->commands; *c; c++)
+    for (const struct cli_command *const *c = program->commands; *c; c++) {
+        help_heading_before(program, *c, colour, text);
         help_command_row(*c, text);
+    }
     buf_put_char(text, '\n');
     help_heading("Flags", colour, text);
     help_options(program->wrap->options, text);

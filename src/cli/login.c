@@ -1,6 +1,7 @@
 /* Logs the gate in at a server that wants OAuth. The tokens are kept sealed in the home; gates of this home
  * use and refresh them from then on. */
 #include "base/mem.h"
+#include "cli/clients.h"
 #include "cli/command.h"
 #include "front/settings.h"
 #include "io/conn.h"
@@ -8,10 +9,13 @@
 #include "upstream/fetch.h"
 #include "upstream/oauth.h"
 #include "wire/emit.h"
+#include "wire/mask.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#define LOGIN_NAMES_MAX 400 /* bytes of a list of names in an error */
 
 struct login_options {
     const char *config;
@@ -129,15 +133,29 @@ static void on_done(void *owner, const struct up_login *login, const char *fault
 
 static const struct up_oauth_events login_events = {.open = on_open, .done = on_done};
 
+/* No server has the name, or none was given: the names to choose from. */
+static void list_servers(const struct settings *settings, const char *path, const char *name,
+                         struct err *err) {
+    cleanup_buf struct buf names;
+    buf_init(&names, LOGIN_NAMES_MAX);
+    for (size_t i = 0; i < settings->server_count; i++) {
+        const struct settings_server *s = &settings->servers[i];
+        if (s->url && names.len + strlen(s->name) + 2 < LOGIN_NAMES_MAX)
+            buf_printf(&names, "%s%s", names.len ? ", " : "", s->name);
+    }
+    struct slice list = names.len ? buf_slice(&names) : SLICE("none");
+    if (name)
+        err_set(err, "`%s` names no server `%s`; remote ones: %.*s", path, name, SLICE_FMT(list));
+    else
+        err_set(err, "which server? name one, or give --url; remote ones in `%s`: %.*s", path,
+                SLICE_FMT(list));
+}
+
 /* The server's URL, in the settings' memory or as given. */
 static const char *find_url(const struct login_options *opt, const char *name, struct settings **settings,
                             struct err *err) {
     if (opt->url)
         return opt->url;
-    if (!name) {
-        err_set(err, "which server? name one, or give --url");
-        return NULL;
-    }
     char path[CLI_PATH_MAX];
     if (!cli_home_settings(opt->config, path) && !opt->config) {
         err_set(err, "there is no sallyport.yaml here, nor one that `sallyport init` wrote: name it with "
@@ -147,7 +165,7 @@ static const char *find_url(const struct login_options *opt, const char *name, s
     }
     if (settings_load(path, NULL, 0, settings, err) < 0)
         return NULL;
-    for (size_t i = 0; i < (*settings)->server_count; i++) {
+    for (size_t i = 0; name && i < (*settings)->server_count; i++) {
         const struct settings_server *s = &(*settings)->servers[i];
         if (strcmp(s->name, name) != 0)
             continue;
@@ -155,8 +173,21 @@ static const char *find_url(const struct login_options *opt, const char *name, s
             err_set(err, "server `%s` is a program: there is nowhere to log in", name);
         return s->url;
     }
-    err_set(err, "`%s` names no server `%s`", path, name);
+    list_servers(*settings, path, name, err);
     return NULL;
+}
+
+static int forget(const char *home, const char *url) {
+    struct up_login login;
+    struct err err;
+    bool absent = false;
+    up_login_load(home, url, &login, &absent, &err);
+    if (absent)
+        err_set(&err, "there is no login at `%.*s`: nothing to forget",
+                SLICE_FMT(mask_url(slice_str(url), &login.arena)));
+    const bool removed = !absent && up_login_remove(home, url, &err) == 0;
+    arena_free(&login.arena);
+    return removed ? CLI_OK : cli_fail(CLI_NO, &err);
 }
 
 static int run_login(struct login *l, const char *url, const char *secret) {
@@ -190,7 +221,7 @@ static int login_run(const void *options, const struct cli_rest *rest) {
     if (!url || cli_home(home, &err) < 0)
         return cli_fail(CLI_CONFIG, &err);
     if (opt->forget)
-        return up_login_remove(home, url, &err) < 0 ? cli_fail(CLI_NO, &err) : CLI_OK;
+        return forget(home, url);
     if (opt->secret_file) {
         cleanup_file FILE *file = fopen(opt->secret_file, "re");
         if (!file || !fgets(secret, sizeof(secret), file)) {

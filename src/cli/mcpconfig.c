@@ -2,6 +2,7 @@
 
 #include "base/glyph.h"
 #include "risk/catalogue.h"
+#include "wire/mask.h"
 
 #include <string.h>
 
@@ -51,7 +52,7 @@ void cli_mcpserver_text(const struct cli_mcpserver *s, struct arena *a, struct b
     struct slice name = glyph_printable(slice_str(s->name), 64, a);
     buf_printf(out, "%.*s: ", SLICE_FMT(name));
     if (s->url) {
-        struct slice url = glyph_printable(slice_str(s->url), 120, a);
+        struct slice url = glyph_printable(mask_url(slice_str(s->url), a), 120, a);
         buf_put_slice(out, url);
     } else if (s->supply.runner) {
         struct slice package = glyph_printable(s->supply.package, 120, a);
@@ -74,8 +75,10 @@ void cli_mcpserver_json(const struct cli_mcpserver *s, struct emit *e) {
     emit_key(e, "server");
     emit_cstr(e, s->name);
     if (s->url) {
+        cleanup_arena struct arena a;
+        arena_init(&a);
         emit_key(e, "url");
-        emit_cstr(e, s->url);
+        emit_str(e, mask_url(slice_str(s->url), &a));
     }
     if (s->supply.runner) {
         emit_key(e, "runner");

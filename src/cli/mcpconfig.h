@@ -15,6 +15,7 @@ struct cli_mcpserver {
     const struct settings_server *from;
     struct risk_supply supply;
     struct risk_lookalike impostor; /* the known package that this one imitates */
+    bool incomplete;                /* values are missing, so it is never started */
 };
 
 struct cli_mcpconfig {

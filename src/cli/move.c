@@ -5,6 +5,7 @@
 #include "audit/audit.h"
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/sha.h"
 #include "cli/command.h"
@@ -50,6 +51,7 @@ struct move {
     struct arena arena;
     const char *path; /* of the policy */
     struct slice before, after;
+    struct slice other; /* the pattern that keeps the tool out of the column, or empty */
 };
 
 /* ---- which file ---- */
@@ -154,6 +156,10 @@ static int print(const struct move *m, bool saved) {
     emit_bool(&e, saved);
     emit_key(&e, "diff");
     emit_str(&e, buf_slice(&diff));
+    if (m->other.len) {
+        emit_key(&e, "stricter");
+        emit_str(&e, m->other);
+    }
     emit_object_end(&e);
     buf_put_char(&out, '\n');
     return cli_print(&out);
@@ -173,6 +179,7 @@ static int move_locked(struct move *m, struct err *err) {
         return err_wrap(err, "%s", m->path);
     m->before = arena_dup(&m->arena, buf_slice(&before));
     m->after = arena_dup(&m->arena, buf_slice(&after));
+    m->other = policy_board_other(m->after, slice_str(m->tool), m->to, &m->arena);
     if (m->opt->dry_run || slice_eq(m->before, m->after))
         return 0;
     return save(m, err);
@@ -187,6 +194,8 @@ static int move(const void *options, const struct cli_rest *rest, enum policy_co
         status = cli_fail(CLI_CONFIG, &err);
     else
         status = print(&m, !m.opt->dry_run && !slice_eq(m.before, m.after));
+    if (status == CLI_OK && m.other.len)
+        log_warn("`%.*s` in the policy is stricter and still applies to `%s`", SLICE_FMT(m.other), m.tool);
     arena_free(&m.arena);
     return status;
 }

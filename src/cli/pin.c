@@ -4,6 +4,7 @@
 #include "base/glyph.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "guard/pins_shared.h"
 #include "io/file.h"
 #include "risk/lockfile.h"
 #include "wire/emit.h"
@@ -13,7 +14,7 @@
 struct pin_options {
     struct cli_ask_options ask;
     const char *lock;
-    bool json;
+    bool json, fleet;
 };
 
 #define ROW_LOCK                                                                                             \
@@ -21,12 +22,50 @@ struct pin_options {
         CLI_TEXT(struct pin_options, lock), .name = "lock", .argument = "FILE", .fallback = RISK_LOCK_NAME,  \
                                             .help = "the lock file"                                          \
     }
+#define ROW_FLEET                                                                                            \
+    {                                                                                                        \
+        CLI_SWITCH(struct pin_options, fleet), .name = "fleet",                                              \
+                                               .help = "the pins that all gates share, instead of a file"    \
+    }
 #define ROW_JSON                                                                                             \
     { CLI_SWITCH(struct pin_options, json), .name = "json", .help = "print JSON" }
 
-static const struct cli_option list_rows[] = {ROW_LOCK, ROW_JSON, {0}};
-static const struct cli_option diff_rows[] = {CLI_ASK_ROWS(struct pin_options), ROW_LOCK, ROW_JSON, {0}};
-static const struct cli_option accept_rows[] = {CLI_ASK_ROWS(struct pin_options), ROW_LOCK, {0}};
+static const struct cli_option list_rows[] = {ROW_LOCK, ROW_FLEET, ROW_JSON, {0}};
+static const struct cli_option diff_rows[] = {
+    CLI_ASK_ROWS(struct pin_options), ROW_LOCK, ROW_FLEET, ROW_JSON, {0}};
+static const struct cli_option accept_rows[] = {CLI_ASK_ROWS(struct pin_options), ROW_LOCK, ROW_FLEET, {0}};
+
+/* ---- where they are ---- */
+
+static enum cli_exit fleet_home(char ret_home[CLI_PATH_MAX], struct err *err) {
+    bool shared = false;
+    if (cli_home(ret_home, err) < 0 || state_pins_are_shared(ret_home, &shared, err) < 0)
+        return CLI_CONFIG;
+    if (!shared)
+        err_set(err, "`%s` belongs to no fleet: it has no file `database`", ret_home);
+    return shared ? CLI_OK : CLI_CONFIG;
+}
+
+static enum cli_exit read_fleet(struct risk_lock **ret_lock, struct err *err) {
+    char home[CLI_PATH_MAX];
+    struct state_pins *store = NULL;
+    struct state_pins_copy *copy = NULL;
+    enum cli_exit status = fleet_home(home, err);
+    if (status != CLI_OK)
+        return status;
+    if (state_pins_open(home, &store, err) < 0 || !(copy = state_pins_load(store, err)) ||
+        pins_shared_lock(copy, ret_lock, err) < 0)
+        status = CLI_FAILED;
+    state_pins_copy_free(copy);
+    state_pins_close(store);
+    return status;
+}
+
+static enum cli_exit read_pins(const struct pin_options *opt, struct risk_lock **ret_lock, struct err *err) {
+    if (opt->fleet)
+        return read_fleet(ret_lock, err);
+    return cli_lock_read(opt->lock, ret_lock, err) < 0 ? CLI_CONFIG : CLI_OK;
+}
 
 /* ---- list ---- */
 
@@ -65,12 +104,13 @@ static int pin_list_run(const void *options, const struct cli_rest *rest) {
     (void)rest;
     struct err err = {0};
     cleanup_lock struct risk_lock *lock = NULL;
-    if (access(opt->lock, F_OK) != 0)
+    enum cli_exit status = CLI_CONFIG;
+    if (!opt->fleet && access(opt->lock, F_OK) != 0)
         err_set(&err, "there is no `%s`; `sallyport pin accept` makes one", opt->lock);
-    else if (cli_lock_read(opt->lock, &lock, &err) == 0)
-        err = (struct err){0};
-    if (!lock)
-        return cli_fail(CLI_CONFIG, &err);
+    else
+        status = read_pins(opt, &lock, &err);
+    if (status != CLI_OK)
+        return cli_fail(status, &err);
     cleanup_arena struct arena a;
     arena_init(&a);
     cleanup_buf struct buf out;
@@ -157,8 +197,9 @@ static int pin_diff_run(const void *options, const struct cli_rest *rest) {
     cleanup_lock struct risk_lock *lock = NULL;
     cleanup_asking struct cli_asking asking;
     cli_asking_init(&asking);
-    if (cli_lock_read(opt->lock, &lock, &err))
-        return cli_fail(CLI_CONFIG, &err);
+    enum cli_exit status_read = read_pins(opt, &lock, &err);
+    if (status_read != CLI_OK)
+        return cli_fail(status_read, &err);
     enum cli_exit asked = cli_ask(&asking, &opt->ask, rest, &err);
     if (asked != CLI_OK)
         return cli_fail(asked, &err);
@@ -184,14 +225,37 @@ static int pin_diff_run(const void *options, const struct cli_rest *rest) {
 
 /* ---- accept ---- */
 
+static void read_who(struct cli_asked *asked, struct risk_server_facts *ret_who) {
+    cli_asked_facts(asked, ret_who);
+    if (asked->server->supply.unpinned)
+        log_warn("%.*s: `%s %.*s` has no version: whatever was published last will run",
+                 SLICE_FMT(ret_who->name), asked->server->supply.runner,
+                 SLICE_FMT(asked->server->supply.package));
+}
+
+static int accept_for_fleet(const struct cli_asking *asking, const struct slice *only, struct err *err) {
+    char home[CLI_PATH_MAX];
+    enum cli_exit status = fleet_home(home, err);
+    for (size_t i = 0; status == CLI_OK && i < asking->count; i++) {
+        struct cli_asked *asked = &asking->asked[i];
+        struct state_pins_copy *copy = NULL;
+        struct risk_server_facts who;
+        if (!asked->listed)
+            continue;
+        read_who(asked, &who);
+        struct risk_lists lists = cli_asked_lists(asked);
+        if (pins_shared_put(home, &who, &lists, only, false, &asked->list.arena, &copy, err) < 0)
+            status = CLI_FAILED;
+        state_pins_copy_free(copy);
+    }
+    return status == CLI_OK ? print_unlisted(asking) : cli_fail(status, err);
+}
+
 /* The lock with one more server in its current state. */
 static int accept_one(struct risk_lock **lock, struct cli_asked *asked, const struct slice *only,
                       struct buf *out, struct err *err) {
     struct risk_server_facts who;
-    cli_asked_facts(asked, &who);
-    if (asked->server->supply.unpinned)
-        log_warn("%.*s: `%s %.*s` has no version: whatever was published last will run", SLICE_FMT(who.name),
-                 asked->server->supply.runner, SLICE_FMT(asked->server->supply.package));
+    read_who(asked, &who);
     buf_reset(out);
     struct risk_lists lists = cli_asked_lists(asked);
     if (risk_lock_accept(*lock, &who, &lists, only, &asked->list.arena, out, err))
@@ -213,6 +277,13 @@ static int pin_accept_run(const void *options, const struct cli_rest *rest) {
     enum cli_exit asked = cli_ask(&asking, &opt->ask, rest, &err);
     if (asked != CLI_OK)
         return cli_fail(asked, &err);
+    struct slice only = rest->operand_count ? slice_str(rest->operands[0]) : (struct slice){0};
+    if (only.len && asking.many) {
+        err_set(&err, "a tool's name goes with one server");
+        return cli_fail(CLI_USAGE, &err);
+    }
+    if (opt->fleet)
+        return accept_for_fleet(&asking, only.len ? &only : NULL, &err);
     cleanup_fd int guard = io_file_guard(opt->lock); /* a gate may be writing its first use of a server */
     if (guard < 0) {
         err_set(&err, "the directory of `%s` cannot be locked", opt->lock);
@@ -220,11 +291,6 @@ static int pin_accept_run(const void *options, const struct cli_rest *rest) {
     }
     if (cli_lock_read(opt->lock, &lock, &err))
         return cli_fail(CLI_CONFIG, &err);
-    struct slice only = rest->operand_count ? slice_str(rest->operands[0]) : (struct slice){0};
-    if (only.len && asking.many) {
-        err_set(&err, "a tool's name goes with one server");
-        return cli_fail(CLI_USAGE, &err);
-    }
     cleanup_buf struct buf out;
     buf_init(&out, RISK_LOCK_BYTES_MAX);
     for (size_t i = 0; i < asking.count; i++)

@@ -1,4 +1,4 @@
-/* Another policy over the recorded calls: what would change. */
+/* Evaluates another policy over the recorded calls and reports the differences. */
 #include "record/rejudge.h"
 
 #include "base/mem.h"

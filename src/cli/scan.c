@@ -1,4 +1,4 @@
-/* scan: what can a server's tools do? */
+/* scan: classifies a server's tools. */
 #include "cli/scan.h"
 
 #include "base/mem.h"
@@ -20,8 +20,7 @@ static const struct cli_option scan_rows[] = {
      .help = "how to write it"},
     {CLI_LIST(struct scan_options, fail_on), .name = "fail-on", .argument = "WHAT",
      .values = "read write execute destructive financial low medium high critical drift poison",
-     .help = "exit 1 on a class (read ... financial), a severity (low ... critical), drift or poison; "
-             "repeatable"},
+     .help = "exit 1 on a class (read ... financial), a severity (low ... critical), drift or poison"},
     {CLI_TEXT(struct scan_options, lock), .name = "lock", .argument = "FILE", .fallback = RISK_LOCK_NAME,
      .help = "accepted definitions to compare with, if it exists"},
     {0},

@@ -10,6 +10,7 @@
 #include "io/file.h"
 #include "pages/render.h"
 #include "pages/server_page.h"
+#include "wire/mask.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -159,7 +160,7 @@ static void put_page(const struct cli_asked *a, const struct risk_survey *survey
     subject_from_survey(survey, arena, &subject);
     subject.command = risk_supply_mask(words, argv->count, arena);
     subject.command_count = argv->count;
-    subject.url = slice_str(a->server->url);
+    subject.url = mask_url(slice_str(a->server->url), arena);
     sheet_init(&sheet, arena, "server");
     server_page(&subject, &sheet);
     struct render_options form = {.form = format == FORMAT_HTML ? RENDER_HTML : RENDER_MARKDOWN};

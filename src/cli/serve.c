@@ -1,11 +1,13 @@
 /* `sallyport serve`: many servers behind one gate. */
 #include "cli/command.h"
+#include "cli/doctor.h"
 #include "cli/handover.h"
 #include "cli/site.h"
 #include "front/gate.h"
 #include "front/settings.h"
 #include "front/supervisor.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -104,8 +106,13 @@ static int serve_run(const void *options, const struct cli_rest *rest) {
         settings_free(settings);
         return fits < 0 ? cli_fail(CLI_CONFIG, &err) : CLI_OK;
     }
-    if ((workers ? supervisor_run(&config, workers, &status, &err) : gate_run(&config, &status, &err)) < 0)
-        return cli_fail((enum cli_exit)status, &err);
+    if ((workers ? supervisor_run(&config, workers, &status, &err) : gate_run(&config, &status, &err)) < 0) {
+        cli_fail((enum cli_exit)status, &err);
+        if (slice_starts(slice_str(err.text), SLICE("listen on ")))
+            fprintf(stderr, "fix: %s; for this start only: --listen ADDRESS:PORT\n",
+                    cli_doctor_port_fix(err.text));
+        return status;
+    }
     return status;
 }
 

@@ -2,6 +2,7 @@
 #include "cli/status.h"
 #include "audit/format.h"
 #include "audit/rings.h"
+#include "audit/verify.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/glyph.h"
@@ -64,6 +65,7 @@ struct status {
     struct slice reload_event, reload_policy, reload_text;
     bool log_read;
     struct err log_err;
+    struct err log_fault; /* no text: what was signed is there */
     bool state_read;
     struct err state_err;
     struct state_health health;
@@ -128,6 +130,7 @@ static bool status_entry(void *ctx, const struct audit_entry *e) {
 static void status_read_log(struct status *s, const char *home) {
     cleanup_audit_log struct audit_log *log = NULL;
     const struct audit_filter all = {0};
+    audit_verify_quick(home, &s->log_fault);
     s->log_read = audit_log_open(home, &log, &s->log_err) == 0 &&
                   audit_log_walk_back(log, &all, status_entry, s, &s->log_err) == 0;
     audit_rings_count(home, &s->rings);
@@ -145,7 +148,7 @@ static void status_read_log(struct status *s, const char *home) {
 
 static void status_read_state(struct status *s, const struct status_options *opt, const char *home) {
     struct state_config config = {
-        .dsn = opt->state_dsn, .dir = opt->state_dir ? opt->state_dir : home, .look_only = true};
+        .dsn = opt->state_dsn, .dir = opt->state_dir ? opt->state_dir : home, .read_only = true};
     s->state_read = state_open(&config, &s->store, &s->state_err) == 0;
     if (s->state_read)
         state_health(s->store, &s->health);
@@ -186,6 +189,7 @@ static void text_gate(void *ctx, const struct tape *t) {
     static const char *const notes[][2] = {{"restart_needed_for", "needs a new start for"},
                                            {"settings_fault", "the newest settings are not in force"},
                                            {"audit_fault", "the audit log cannot be written"},
+                                           {"state_fault", "limits cannot be counted"},
                                            {"audit_ship_fault", "the audit log waits to be shipped"}};
     for (size_t i = 0; i < ARRAY_LEN(notes); i++) {
         uint32_t note = tape_get_str(t, 0, notes[i][0]);
@@ -276,6 +280,8 @@ static void status_text(struct status *s, struct buf *out) {
     if (s->rings.damaged || s->rings.aside)
         buf_printf(out, "Rings that cannot be read: %" PRIu64 "; their records are not in the audit log\n",
                    s->rings.damaged + s->rings.aside);
+    if (s->log_fault.text[0])
+        buf_printf(out, "Audit log, not sound: %s; see sallyport audit verify\n", s->log_fault.text);
     if (!s->log_read) {
         buf_printf(out, "Audit log: %s\n", s->log_err.text);
         return;
@@ -363,7 +369,11 @@ static void status_json_log(struct status *s, struct emit *e) {
     emit_key(e, "audit");
     emit_object(e);
     emit_key(e, "ok");
-    emit_bool(e, s->log_read);
+    emit_bool(e, s->log_read && !s->log_fault.text[0]);
+    if (s->log_fault.text[0]) {
+        emit_key(e, "fault");
+        emit_cstr(e, s->log_fault.text);
+    }
     if (!s->log_read) {
         emit_key(e, "error");
         emit_cstr(e, s->log_err.text);

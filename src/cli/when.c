@@ -29,16 +29,16 @@ static unsigned number_at(const char *text, size_t at, size_t count) {
  * RFC 3339 checks the digits; what is left away is added for it. */
 static bool local_time(struct slice text, uint64_t *ret_ms) {
     static const char rest[] = "0000-00-00T00:00:00Z";
-    char whole[sizeof(rest)];
+    char complete[sizeof(rest)];
     uint64_t checked;
     if (text.len != 10 && text.len != 16 && text.len != 19)
         return false;
-    snprintf(whole, sizeof(whole), "%.*s%s", SLICE_FMT(text), rest + text.len);
-    if (!policy_time_parse(slice_str(whole), &checked))
+    snprintf(complete, sizeof(complete), "%.*s%s", SLICE_FMT(text), rest + text.len);
+    if (!policy_time_parse(slice_str(complete), &checked))
         return false;
-    *ret_ms = clock_local_ms((int)number_at(whole, 0, 4), (int)number_at(whole, 5, 2),
-                             (int)number_at(whole, 8, 2), (int)number_at(whole, 11, 2),
-                             (int)number_at(whole, 14, 2), (int)number_at(whole, 17, 2));
+    *ret_ms = clock_local_ms((int)number_at(complete, 0, 4), (int)number_at(complete, 5, 2),
+                             (int)number_at(complete, 8, 2), (int)number_at(complete, 11, 2),
+                             (int)number_at(complete, 14, 2), (int)number_at(complete, 17, 2));
     return true;
 }
 

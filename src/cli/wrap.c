@@ -36,6 +36,7 @@ struct wrap_options {
     const char *state_dsn;
     const char *state_prefix;
     int state_fail_mode;
+    uint64_t state_timeout_ms;
     int audit_args;
     int audit_hash;
     bool audit_durable;
@@ -139,6 +140,8 @@ static const struct cli_option wrap_rows[] = {
      .help = "put in front of every key in a shared store"},
     {CLI_CHOICE(struct wrap_options, state_fail_mode), .name = "state-fail-mode", .choices = fail_mode_names,
      .fallback = "closed", .help = "what happens to limited calls when the store fails"},
+    {CLI_DURATION(struct wrap_options, state_timeout_ms), .name = "state-timeout", .argument = "TIME",
+     .fallback = "1s", .help = "how long a limited call waits for a shared store"},
     {CLI_CHOICE(struct wrap_options, audit_args), .name = "audit-args", .choices = audit_args_names,
      .fallback = "keys",
      .help = "what the audit log keeps of arguments: their names, all of them, or all with values as tokens"},
@@ -275,6 +278,7 @@ static int wrap_run(const void *options, const struct cli_rest *rest) {
         .state_dsn = opt->state_dsn,
         .state_prefix = opt->state_prefix,
         .state_fail_open = opt->state_fail_mode == FAIL_OPEN,
+        .state_timeout_ms = opt->state_timeout_ms,
         .audit_args = (enum audit_args_mode)opt->audit_args,
         .audit_hash_needed = opt->audit_hash != 0,
         .audit_durable = opt->audit_durable,

@@ -12,6 +12,7 @@
 #include "channel/channel.h"
 #include "channel/tools.h"
 #include "decision/files.h"
+#include "decision/hold.h"
 #include "decision/limits.h"
 #include "decision/stop.h"
 #include "guard/guard.h"
@@ -25,16 +26,20 @@ struct decisions {
     struct io_loop *loop;
     struct list hash_waiting; /* calls, until the end of the loop's turn */
     struct io_timer hash_timer;
+    struct task_holds tasks;
+    uint64_t losses; /* of the store of counters, that are logged */
 };
 
 void judge_init(struct core *core) {
     struct decisions *d = core->decisions = mem_zalloc(sizeof(*d));
     d->loop = core->up.loop;
     list_init(&d->hash_waiting);
+    hold_init(&d->tasks);
 }
 
 void judge_free(struct core *core) {
     io_timer_stop(core->up.loop, &core->decisions->hash_timer);
+    hold_free(&core->decisions->tasks);
     free(steal(core->decisions));
 }
 
@@ -126,6 +131,7 @@ enum state_step judge_reserve(const struct judge *j, const struct policy_verdict
         refunds->kind = limits[i].kind == STATE_FIXED ? STATE_FIXED : STATE_SLIDING;
         refunds->shadow = true; /* full: no more refunds */
     }
+    hold_expire(&j->core->decisions->tasks, now_ms);
     return state_reserve(j->core->state, limits, count, now_ms, ticket, done, ctx);
 }
 
@@ -141,6 +147,20 @@ static void log_fault(const struct judge *j, const struct policy_verdict *v, con
                     about, ARRAY_LEN(about));
 }
 
+/* A limit that refuses because writes were lost looks like one that is used up. */
+static void log_losses(const struct judge *j) {
+    struct decisions *d = j->core->decisions;
+    struct state_health health;
+    if (!state_is_remote(j->core->state))
+        return;
+    state_health(j->core->state, &health);
+    if (health.losses > d->losses)
+        log_warn(
+            "the store of counters lost writes (a failover, a restart without its file, or evicted keys): "
+            "limited calls are refused until the windows that were open then are over");
+    d->losses = health.losses;
+}
+
 void judge_reserved(const struct judge *j, const struct state_answer *answer, struct policy_verdict *v) {
     if (answer->degraded)
         log_fault(j, v, "a limit is counted in memory only");
@@ -148,6 +168,7 @@ void judge_reserved(const struct judge *j, const struct state_answer *answer, st
         log_fault(j, v, "refused what has a limit");
         policy_refuse_fault(v);
     } else if (answer->result == STATE_REFUSED) {
+        log_losses(j);
         policy_refuse(&v->limits[answer->refused_index], answer->retry_after_ms, j->arena, v);
     } else {
         for (size_t i = 0; answer->shadow_refused && i < v->limit_count && i < 64; i++)
@@ -164,10 +185,10 @@ static struct slice hash_text(const unsigned char sum[SHA_BYTES], struct arena *
 
 struct slice judge_hash(struct core *core, const struct tape *t, uint32_t args, bool of_tool,
                         struct arena *a) {
-    static const char *const said_about[] = {"_meta", "inputResponses", "requestState", NULL};
+    static const char *const not_arguments[] = {"_meta", "inputResponses", "requestState", NULL};
     unsigned char sum[SHA_BYTES];
     if (args)
-        canon_hash(t, args, of_tool ? NULL : said_about, a, &core->scratch, sum);
+        canon_hash(t, args, of_tool ? NULL : not_arguments, a, &core->scratch, sum);
     else
         sha_256(&SLICE("{}"), 1, sum);
     return hash_text(sum, a);
@@ -466,7 +487,9 @@ static uint64_t given_back(const struct call *c) {
 enum call_next judge_step_settle(struct call *c) {
     if (c->fetched)
         state_unfetch(&c->fetched->fetch);
-    call_settle(c, c->sent ? given_back(c) : UINT64_MAX);
+    const uint64_t give_back = c->sent ? given_back(c) : UINT64_MAX;
+    hold_note(&c->session->core->decisions->tasks, c, give_back);
+    call_settle(c, give_back);
     return CALL_NEXT;
 }
 

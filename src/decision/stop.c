@@ -15,7 +15,7 @@ struct stops {
     size_t swept;          /* their number when calls were last ended */
 };
 
-static void on_look(struct io_timer *timer) {
+static void on_check(struct io_timer *timer) {
     struct stops *s = container_of(timer, struct stops, timer);
     struct state_stops *store = s->core->stop_store;
     if (state_stops_refresh(store) || s->swept != state_stops_count(store)) {
@@ -24,7 +24,7 @@ static void on_look(struct io_timer *timer) {
         if (s->core->tools_changed)
             s->core->tools_changed(s->core); /* an operator may have trusted a new server */
     }
-    io_timer_arm(s->core->up.loop, timer, STOP_LOOK_MS, on_look);
+    io_timer_arm(s->core->up.loop, timer, STOP_CHECK_MS, on_check);
 }
 
 int stop_open(struct core *core, const char *home, struct err *err) {
@@ -36,7 +36,7 @@ int stop_open(struct core *core, const char *home, struct err *err) {
         return -1;
     }
     core->stops = s;
-    io_timer_arm(core->up.loop, &s->timer, STOP_LOOK_MS, on_look);
+    io_timer_arm(core->up.loop, &s->timer, STOP_CHECK_MS, on_check);
     return 0;
 }
 

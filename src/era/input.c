@@ -21,14 +21,14 @@ struct question {
 };
 
 /* A task repeats a question until it has processed the answer. */
-struct told {
-    struct told *next;
+struct answered {
+    struct answered *next;
     struct slice key; /* raw */
 };
 
 struct call_input {
     uint32_t count;
-    struct told *told;
+    struct answered *answered;
     size_t question_count;
     size_t open;
     struct slice state; /* raw, or empty */
@@ -51,7 +51,7 @@ static bool asks(const struct call *c, uint32_t *ret_requests) {
 }
 
 static bool was_sent(const struct call *c, struct slice key) {
-    for (const struct told *t = c->input ? c->input->told : NULL; t; t = t->next)
+    for (const struct answered *t = c->input ? c->input->answered : NULL; t; t = t->next)
         if (slice_eq(t->key, key))
             return true;
     return false;
@@ -157,9 +157,9 @@ static struct question *add_question(struct call *c, struct slice key) {
     struct call_input *r = c->input;
     struct question *q = &r->questions[r->question_count++];
     *q = (struct question){.key = arena_dup(&c->arena, key)};
-    struct told *t = arena_new(&c->arena, struct told);
-    *t = (struct told){.next = r->told, .key = q->key};
-    r->told = t;
+    struct answered *t = arena_new(&c->arena, struct answered);
+    *t = (struct answered){.next = r->answered, .key = q->key};
+    r->answered = t;
     r->open++;
     return q;
 }

@@ -5,6 +5,8 @@
 #define INPUT_QUESTIONS_MAX 16     /* in one such answer */
 #define PARK_MAX 1024              /* parked requests */
 #define PARK_MS 600000             /* how long their clients may take to answer, unless set */
+#define PARK_YIELD_MS 15000        /* then they give up their link to a call that waits for one */
+#define PARK_YIELDED_MAX 1024      /* requests that did so and can still be repeated */
 #define REQUEST_STATE_KEYS_MAX 4   /* keys in one file */
 #define TASK_MAX 256               /* tasks of servers of the other era, a session */
 #define TASK_MS 3600000            /* a task is dropped when no client asked about it for this long */

@@ -329,12 +329,12 @@ struct listen_stream {
     bool acknowledged;
 };
 
-static void listen_end(struct listen_stream *l, bool tell) {
+static void listen_end(struct listen_stream *l, bool notify) {
     if (!l)
         return;
     struct channel *ch = l->ch;
-    listen_end(l->previous, tell); /* at most one */
-    if (tell && ch->link && l->req.id && !ch->link->is_http)
+    listen_end(l->previous, notify); /* at most one */
+    if (notify && ch->link && l->req.id && !ch->link->is_http)
         channel_cancel(ch, l->req.id, SLICE("no client is subscribed any more"));
     link_end(&l->req);
     free(l);

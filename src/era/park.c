@@ -23,7 +23,7 @@
 
 struct park_question {
     struct server_question asked;
-    bool told;              /* the client's id of it */
+    bool sent_to_client;    /* the client's id of it */
     char hash[SHA_HEX + 1]; /* hash of method and params */
 };
 
@@ -48,6 +48,7 @@ struct park {
     struct channel *ch; /* it counts as a user of the channel, unless a call does */
     struct call *call;  /* the call that it belongs to now, or NULL */
     struct io_timer timer;
+    uint64_t since_ms; /* when it was parked */
     char subject[SHA_HEX + 1];
     uint32_t last;
     struct list questions;
@@ -60,6 +61,9 @@ struct park {
 /* All parked requests. */
 struct parks {
     struct slots slots;
+    uint64_t yielded[PARK_YIELDED_MAX]; /* numbers of requests that gave up their link; 0: free. The oldest is
+                                           replaced. */
+    uint32_t yielded_next;
 };
 
 void park_init(struct core *core) {
@@ -226,10 +230,10 @@ static struct slice state_text(struct park *p, struct arena *a) {
     emit_key(&e, "answered");
     emit_array(&e);
     LIST_FOR (n, &p->answers) {
-        struct park_answer *said = container_of(n, struct park_answer, node);
+        struct park_answer *kept = container_of(n, struct park_answer, node);
         emit_array(&e);
-        emit_cstr(&e, said->hash);
-        emit_raw(&e, slice_of(said->json, said->len));
+        emit_cstr(&e, kept->hash);
+        emit_raw(&e, slice_of(kept->json, kept->len));
         emit_array_end(&e);
     }
     emit_array_end(&e);
@@ -254,7 +258,7 @@ static struct slice questions_text(struct park *p, struct call *c, struct slice 
     LIST_FOR (n, &p->questions) {
         struct park_question *q = question_at(n);
         question_emit(&q->asked, &e);
-        q->told = true;
+        q->sent_to_client = true;
     }
     emit_object_end(&e);
     emit_key(&e, "requestState");
@@ -282,6 +286,53 @@ static void on_expired(struct io_timer *timer) {
     park_free(p);
 }
 
+static uint64_t parked_ms(const struct park *p) { return io_now_ms(park_loop(p)) - p->since_ms; }
+
+/* The client may still answer: its next call is then repeated. */
+static void on_yield(struct io_timer *timer) {
+    struct park *p = container_of(timer, struct park, timer);
+    struct parks *all = p->session->core->parks;
+    struct channel *first = p->ch->first;
+    if (list_empty(&first->waiting_exclusive)) { /* another request has made room */
+        uint64_t keep = request_state_ms(p->session->core), past = parked_ms(p);
+        io_timer_arm(park_loop(p), timer, keep > past ? keep - past : 0, on_expired);
+        return;
+    }
+    all->yielded[all->yielded_next++ % PARK_YIELDED_MAX] = p->number;
+    if (p->ch->link && p->req.id)
+        channel_cancel(p->ch, p->req.id, SLICE("another call needs the link"));
+    LIST_FOR (n, &p->questions)
+        channel_refuse(p->ch, slice_str(question_at(n)->asked.server_id), RPC_INVALID_REQUEST,
+                       "the call was cancelled");
+    park_free(p); /* resumes the call that waited */
+    park_yield(first);
+}
+
+void park_yield(struct channel *first) {
+    struct park *oldest = NULL, *p;
+    uint32_t at = 0;
+    while ((p = slots_next(&first->session->core->parks->slots, &at)))
+        if (p->ch && p->ch->first == first && p->ch->parked == p &&
+            (!oldest || p->since_ms < oldest->since_ms))
+            oldest = p;
+    if (!oldest || list_empty(&first->waiting_exclusive))
+        return;
+    uint64_t past = parked_ms(oldest);
+    io_timer_arm(park_loop(oldest), &oldest->timer, past < PARK_YIELD_MS ? PARK_YIELD_MS - past : 0,
+                 on_yield);
+}
+
+/* Did that request give up its link? Says so once. */
+static bool take_yielded(struct parks *all, uint64_t number) {
+    for (uint32_t i = 0; i < PARK_YIELDED_MAX; i++) {
+        if (all->yielded[i] != number)
+            continue;
+        all->yielded[i] = 0;
+        return true;
+    }
+    return false;
+}
+
 /* All questions that the server asks together have arrived: the client gets them, and the request is
  * parked. */
 static void on_gathered(struct io_timer *timer) {
@@ -301,7 +352,9 @@ static void on_gathered(struct io_timer *timer) {
         p->ch->parked = p;
     p->call = NULL;
     c->park = NULL;
+    p->since_ms = io_now_ms(park_loop(p));
     io_timer_arm(park_loop(p), &p->timer, request_state_ms(p->session->core), on_expired);
+    park_yield(p->ch->first);
     answer_set(c, text);
     call_set_outcome(c, "input_required");
     call_conclude(c);
@@ -310,12 +363,12 @@ static void on_gathered(struct io_timer *timer) {
 static void keep_answer(struct park *p, const char *hash, struct slice json) {
     if (p->answers_size + json.len > REQUEST_STATE_MAX / 2)
         return; /* another node will have to ask again */
-    struct park_answer *said = mem_zalloc(sizeof(*said) + json.len);
-    snprintf(said->hash, sizeof(said->hash), "%s", hash);
-    said->len = json.len;
-    memcpy(said->json, json.ptr, json.len);
+    struct park_answer *kept = mem_zalloc(sizeof(*kept) + json.len);
+    snprintf(kept->hash, sizeof(kept->hash), "%s", hash);
+    kept->len = json.len;
+    memcpy(kept->json, json.ptr, json.len);
     p->answers_size += json.len;
-    list_push(&p->answers, &said->node);
+    list_push(&p->answers, &kept->node);
 }
 
 /* False: the client must not see its content, and the question was refused. */
@@ -323,8 +376,8 @@ static bool add_question(struct park *p, struct channel *ch, const struct msg *m
     cleanup_arena struct arena a;
     arena_init(&a);
     struct slice id = tape_raw(&m->tape, m->rpc.id);
-    struct slice said, shown;
-    if (!question_words(ch, &m->tape, m->rpc.params, &a, &said, &shown)) {
+    struct slice original, shown;
+    if (!question_words(ch, &m->tape, m->rpc.params, &a, &original, &shown)) {
         channel_refuse(ch, id, RPC_INVALID_REQUEST,
                        "the question contains data that the client must not see");
         return false;
@@ -332,7 +385,7 @@ static bool add_question(struct park *p, struct channel *ch, const struct msg *m
     struct park_question *q = mem_zalloc(sizeof(*q));
     question_init(&q->asked, ++p->last, id, method, shown);
     /* a hash of the server's text: tokens may differ on another node */
-    hash_text(arena_printf(&a, "%.*s\n%.*s", SLICE_FMT(method), SLICE_FMT(said)), q->hash);
+    hash_text(arena_printf(&a, "%.*s\n%.*s", SLICE_FMT(method), SLICE_FMT(original)), q->hash);
     list_push(&p->questions, &q->asked.node);
     return true;
 }
@@ -396,12 +449,12 @@ void park_ask(struct channel *ch, struct call *call, struct msg *m, struct slice
     struct park_question *q = question_at(p->questions.prev);
     if (call->answers) {
         LIST_FOR (n, &call->answers->list) {
-            struct park_answer *said = container_of(n, struct park_answer, node);
-            if (said->used || strcmp(said->hash, q->hash) != 0)
+            struct park_answer *kept = container_of(n, struct park_answer, node);
+            if (kept->used || strcmp(kept->hash, q->hash) != 0)
                 continue;
-            said->used = true;
-            keep_answer(p, q->hash, slice_of(said->json, said->len)); /* for another node */
-            question_answer(&q->asked, ch, slice_of(said->json, said->len));
+            kept->used = true;
+            keep_answer(p, q->hash, slice_of(kept->json, kept->len)); /* for another node */
+            question_answer(&q->asked, ch, slice_of(kept->json, kept->len));
             question_free(q);
             return;
         }
@@ -416,12 +469,12 @@ static struct park_question *url_question(struct call *c, uint32_t node, uint32_
     if (!tape_is(t, node, TAPE_OBJECT) || translate_ask_bit(method, t, node) != TRANSLATE_URL ||
         reverse_judge_request(c->channel, method, t, node, a))
         return NULL;
-    struct slice said, shown;
-    if (!question_words(c->channel, t, node, a, &said, &shown))
+    struct slice original, shown;
+    if (!question_words(c->channel, t, node, a, &original, &shown))
         return NULL;
     struct park_question *q = mem_zalloc(sizeof(*q));
     question_init(&q->asked, number, SLICE("null"), method, shown);
-    hash_text(arena_printf(a, "%.*s\n%.*s", SLICE_FMT(method), SLICE_FMT(said)), q->hash);
+    hash_text(arena_printf(a, "%.*s\n%.*s", SLICE_FMT(method), SLICE_FMT(original)), q->hash);
     return q;
 }
 
@@ -496,6 +549,7 @@ static enum call_next take_over(struct call *c, struct park *p) {
     if (ch->parked == p) {
         ch->parked = NULL;
         ch->holder = c;
+        park_yield(ch->first); /* instead of this one */
     }
     p->call = c;
     c->park = p;
@@ -512,7 +566,7 @@ static enum call_next take_over(struct call *c, struct park *p) {
     LIST_FOR_SAFE (n, next, &p->questions) {
         struct park_question *q = question_at(n);
         char key[QUESTION_KEY_MAX];
-        uint32_t node = q->told ? find_response(c->request, question_key(&q->asked, key)) : 0;
+        uint32_t node = q->sent_to_client ? find_response(c->request, question_key(&q->asked, key)) : 0;
         if (!node) {
             open = true;
             continue;
@@ -528,11 +582,11 @@ static enum call_next take_over(struct call *c, struct park *p) {
 }
 
 static void keep_for_replay(struct call *c, struct slice hash, struct slice json) {
-    struct park_answer *said = arena_zalloc(&c->arena, sizeof(*said) + json.len);
-    snprintf(said->hash, sizeof(said->hash), "%.*s", SLICE_FMT(hash));
-    said->len = json.len;
-    memcpy(said->json, json.ptr, json.len);
-    list_push(&c->answers->list, &said->node);
+    struct park_answer *kept = arena_zalloc(&c->arena, sizeof(*kept) + json.len);
+    snprintf(kept->hash, sizeof(kept->hash), "%.*s", SLICE_FMT(hash));
+    kept->len = json.len;
+    memcpy(kept->json, json.ptr, json.len);
+    list_push(&c->answers->list, &kept->node);
 }
 
 /* Parked on another node, or before a restart: repeats the call and sends the earlier answers again. */
@@ -572,7 +626,8 @@ static bool resume(struct call *c, const struct tape *t, enum call_next *ret_nex
         *ret_next = refuse(c, "this requestState has expired");
         return true;
     }
-    if (!is_this_node(core, t, tape_get_str(t, 0, "node")) || !number) {
+    if (!is_this_node(core, t, tape_get_str(t, 0, "node")) || !number ||
+        take_yielded(core->parks, (uint64_t)number)) {
         replay(c, t);
         return false;
     }

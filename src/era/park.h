@@ -7,7 +7,7 @@
  *
  * The state that the client sends back is encrypted for its principal and names the call. On a node that has
  * the key but not the parked request, the call is repeated and the same questions are answered from the
- * state.
+ * state. The same happens to a request that had to give up its link.
  */
 #pragma once
 
@@ -28,5 +28,8 @@ void park_take_back(struct channel *ch, struct slice server_id);
 #define PARK_NODE 17
 bool park_owner(const struct core *core, struct slice owner, const struct msg *m, struct arena *a,
                 char ret_node[PARK_NODE]);
+/* A call waits for a link to that server: the request that is parked longest gives up its own, as soon as it
+ * has been parked for PARK_YIELD_MS. Otherwise a client that leaves its questions open blocks itself. */
+void park_yield(struct channel *first);
 void park_leave(struct call *c);          /* the call is over */
 void park_drop(const struct channel *ch); /* the link is down */

@@ -9,11 +9,11 @@
 #include <stdio.h>
 
 bool question_words(struct channel *ch, const struct tape *t, uint32_t params, struct arena *a,
-                    struct slice *ret_said, struct slice *ret_shown) {
-    struct slice said = params ? translate_ask(t, params, NULL, a) : SLICE("{}"), shown = said;
+                    struct slice *ret_text, struct slice *ret_shown) {
+    struct slice original = params ? translate_ask(t, params, NULL, a) : SLICE("{}"), shown = original;
     if (!redact_params(ch->session, ch->server, &shown, a))
         return false;
-    *ret_said = said;
+    *ret_text = original;
     *ret_shown = shown;
     return true;
 }

@@ -14,10 +14,10 @@ struct server_question {
     char *params; /* JSON in the modern form */
 };
 
-/* The server's text for the client: in the client's era, redacted. False: it must be withheld. *ret_said
+/* The server's text for the client: in the client's era, redacted. False: it must be withheld. *ret_text
  * is the server's original, for comparison. */
 bool question_words(struct channel *ch, const struct tape *t, uint32_t params, struct arena *a,
-                    struct slice *ret_said, struct slice *ret_shown);
+                    struct slice *ret_text, struct slice *ret_shown);
 void question_init(struct server_question *q, uint32_t number, struct slice server_id, struct slice method,
                    struct slice params);
 void question_clear(struct server_question *q); /* removes it from its list, too */

@@ -197,10 +197,10 @@ static enum call_next answer_over(struct call *c, struct era_task *task) {
         list_push(&task->waiting, &c->wait);
         return CALL_WAIT;
     }
-    const struct msg *said = task->response;
-    bool good = said->rpc.kind == RPC_RESULT;
-    struct slice json = good ? translate_outcome_up(&said->tape, said->rpc.body, &c->arena)
-                             : tape_raw(&said->tape, said->rpc.body);
+    const struct msg *finished = task->response;
+    bool good = finished->rpc.kind == RPC_RESULT;
+    struct slice json = good ? translate_outcome_up(&finished->tape, finished->rpc.body, &c->arena)
+                             : tape_raw(&finished->tape, finished->rpc.body);
     struct slice more = arena_printf(&c->arena, "\"%s\":%.*s", good ? "result" : "error", SLICE_FMT(json));
     struct slice members = translate_task_up(&m->tape, m->rpc.body,
                                              good ? SLICE("\"completed\"") : SLICE("\"failed\""), &c->arena);

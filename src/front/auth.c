@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/openssl.h"
+#include "front/cookies.h"
 #include "front/front.h"
 #include "front/identity.h"
 #include "front/issuer.h"
@@ -14,6 +15,7 @@
 #include "io/tls.h"
 #include "state/grants.h"
 #include "state/logins.h"
+#include "state/stops.h"
 #include "wire/base64.h"
 
 #include <pwd.h>
@@ -26,30 +28,31 @@ _Static_assert((int)STATE_ROLE_ADMIN == (int)PRINCIPAL_ADMIN &&
 
 struct front_auth {
     struct front *front;
-    const struct settings *settings; /* or NULL */
+    const struct settings *settings; /* NULL: only grants and the one token */
     bool open;
-    char token[FRONT_TOKEN_MAX]; /* empty: none */
-    struct principal *everyone;  /* of an open gate, and of the one token */
-    struct state_grants *grants; /* or NULL */
-    struct state_logins *logins; /* of the console, or NULL */
-    uint64_t generation;         /* of the grants, as taken in */
-    uint64_t epoch;              /* raised whenever something that was good may no longer be */
+    char token[FRONT_TOKEN_MAX];   /* empty: not configured */
+    struct principal *everyone;    /* of all clients where authentication is off, and of the one token */
+    struct state_grants *grants;   /* or NULL */
+    struct front_cookies *cookies; /* sessions of the console, or NULL */
+    uint64_t generation;           /* of the grants, as last read */
+    uint64_t epoch;                /* incremented whenever a credential may have become invalid */
     uint64_t used_written_ms;
+    bool outdated;          /* the grants are too old to trust, and the log says so */
     struct map by_grant;    /* struct holder by name */
-    struct map by_identity; /* struct holder by what is known of them */
+    struct map by_identity; /* struct holder by a fingerprint of the identity */
     struct front_issuer **issuers;
     size_t issuer_count;
-    struct list waiting; /* connections, for keys */
-    struct io_timer look;
+    struct list waiting; /* connections that wait for an issuer's keys */
+    struct io_timer sweep_timer;
     struct io_timer again;
 };
 
-/* The principal of a grant as it was at that version, or of an identity. */
+/* The principal of a grant at that version, or of an identity. */
 struct holder {
     struct principal *principal;
     struct front_policy_place policy;
     uint64_t version;
-    struct slice key; /* in its map */
+    struct slice key; /* its key in the map */
 };
 
 void front_memo_clear(struct front_memo *memo) {
@@ -87,7 +90,7 @@ static void holders_drop(struct map *from) {
     }
 }
 
-/* Takes the principal. NULL when its policy does not load: no other may stand in for it. */
+/* Takes the principal. Returns NULL when its policy does not load: no other policy replaces it. */
 static struct principal *holder_add(struct front_auth *auth, struct map *to, struct slice key,
                                     struct principal *take_p, uint64_t version, const char *policy) {
     struct holder *h = mem_zalloc(sizeof(*h));
@@ -145,7 +148,7 @@ static struct principal *principal_of(void *owner, struct slice name) {
 static void sweep_soon(struct front_auth *auth);
 static void identities_check(struct front_auth *auth);
 
-/* What is open was opened with a token from before; a session may go on with the new one. */
+/* Open streams were opened with the old token and end with it. A session can continue with the new token. */
 static void streams_end_at(struct front *f, const struct principal *p, uint64_t ends_ms) {
     LIST_FOR (n, &f->conns) {
         struct front_conn *c = container_of(n, struct front_conn, node);
@@ -154,15 +157,16 @@ static void streams_end_at(struct front *f, const struct principal *p, uint64_t 
     }
 }
 
-/* Grants that were revoked, rotated or changed in any other way end what they have open. */
+/* Closes the streams and sessions of grants that were revoked, rotated or changed. */
 static void take_in_changes(struct front_auth *auth) {
     struct err err;
-    /* A store that fails keeps the last state known: its grants were good a moment ago. */
+    /* When the store fails, the grants last read stay valid. */
     if (state_grants_refresh(auth->grants, &err) < 0) {
         log_error("grants: %s", err.text);
         return;
     }
-    auth->generation = state_grants_seen(auth->grants); /* not what it is by now: that comes next */
+    auth->generation = state_grants_seen(
+        auth->grants); /* the generation that was read; a newer one is read by the next call */
     auth->epoch++;
     size_t at = 0;
     struct map_entry *e;
@@ -171,7 +175,7 @@ static void take_in_changes(struct front_auth *auth) {
         const struct state_grant *g = state_grants_by_name(auth->grants, e->key);
         if (g && g->version == h->version)
             continue;
-        /* The old token is good for a while: so are the sessions and the streams that it opened. */
+        /* The old token stays valid for a grace period, and so do the sessions and streams opened with it. */
         if (g && !g->revoked_ms && g->grace_ms > clock_wall_ms()) {
             h->version = g->version;
             streams_end_at(auth->front, h->principal, g->grace_ms);
@@ -184,17 +188,32 @@ static void take_in_changes(struct front_auth *auth) {
     sweep_soon(auth);
 }
 
-/* One load where nothing has changed. False: what is known of grants is too old. */
-static bool look_at_grants(void *owner) {
+static bool known_are_current(struct front_auth *auth) {
+    /* Both come from one database, over two connections. Grants that are current must not authenticate a
+     * client while its stop is not known yet. */
+    const struct state_stops *stops = auth->front->core->stop_store;
+    struct err err = {0};
+    bool current = !auth->grants || (state_grants_reachable(auth->grants, &err) &&
+                                     (!stops || state_stops_reachable(stops, &err)));
+    if (!current && !auth->outdated)
+        log_error("grants are refused until the database answers: %s", err.text);
+    else if (current && auth->outdated)
+        log_info("the database answers: grants are accepted again");
+    auth->outdated = !current;
+    return current;
+}
+
+/* Costs one load when nothing has changed. Returns false when the known grants are too old to trust. */
+static bool refresh_grants(void *owner) {
     struct front_auth *auth = owner;
     if (auth->grants && state_grants_generation(auth->grants) != auth->generation)
         take_in_changes(auth);
-    return !auth->grants || state_grants_reachable(auth->grants);
+    return known_are_current(auth);
 }
 
 /* ---- identities ---- */
 
-/* Those that were given a grant's rights have them as long as the grant. */
+/* An identity with the rights of a grant loses them when the grant ends. */
 static void identities_check(struct front_auth *auth) {
     size_t at = 0;
     struct map_entry *e;
@@ -209,7 +228,7 @@ static void identities_check(struct front_auth *auth) {
     }
 }
 
-/* Only the map refers to them: they are made again at their next request. */
+/* Only the map refers to them. They are created again at their next request. */
 static void identities_forget(struct front_auth *auth) {
     size_t at = 0;
     struct map_entry *e;
@@ -222,7 +241,7 @@ static void identities_forget(struct front_auth *auth) {
     }
 }
 
-/* Copies the permissions of the grant to this principal, where the rule has no narrower ones. */
+/* Copies the permissions of the grant to this principal, except those that the rule narrows. */
 static void lend_grant(struct principal *p, const struct state_grant *g) {
     p->grant = arena_dup(&p->arena, slice_str(g->name)).ptr;
     p->limits = arena_dup(&p->arena, slice_str(g->limits[0] ? g->limits : g->name)).ptr;
@@ -238,13 +257,13 @@ static void lend_grant(struct principal *p, const struct state_grant *g) {
 }
 
 static const char *identity_refusal(const struct identity *who) {
-    return who->excess ? "the gate cannot hold all that is said about this identity, so no rule can "
-                         "be sure of it"
+    return who->excess ? "this identity has more claims than the gate can hold, so no rule can be "
+                         "applied safely"
            : who->kind == PRINCIPAL_TOKEN ? "no entry of auth.rules matches this identity"
                                           : "no entry of auth.rules matches this certificate";
 }
 
-/* NULL: no rule lets them in. */
+/* Returns NULL when no rule admits the identity. */
 static struct principal *identity_hold(struct front_auth *auth, const struct identity *who,
                                        uint64_t expires_ms) {
     const struct settings *s = auth->settings;
@@ -253,7 +272,7 @@ static struct principal *identity_hold(struct front_auth *auth, const struct ide
         return NULL;
     struct slice key = identity_key(who, rule, &auth->front->scratch);
     struct holder *h = map_get(&auth->by_identity, key);
-    if (h) { /* the same again with a newer token */
+    if (h) { /* the same identity with a newer token */
         if (expires_ms > h->principal->expires_ms)
             h->principal->expires_ms = expires_ms;
         return h->principal;
@@ -293,17 +312,16 @@ static void on_keys_changed(void *owner) {
     io_timer_arm(auth->front->loop, &auth->again, 0, on_again);
 }
 
-static void on_waiter_gone(void *owner) {
-    struct front_conn *c = owner;
-    list_remove(&c->waiting);
-}
-
-/* The request is processed again when keys have arrived, or could not be fetched. */
-static void wait_for_keys(struct front_conn *c, const struct http_head *head, struct block *b,
-                          struct slice body) {
-    c->waited = true;
-    list_push(&c->front->auth->waiting, &c->waiting);
-    front_conn_take(c, c, on_waiter_gone, NULL, NULL);
+/* The request is processed again when the keys have arrived, when fetching them has failed, or when the store
+ * has answered for the cookie. A connection that closes before leaves the list. */
+static void wait_for_answer(struct front_conn *c, const struct http_head *head, struct slice cookie,
+                            struct block *b, struct slice body) {
+    if (cookie.len) {
+        front_cookies_wait(c->front->auth->cookies, c, cookie);
+    } else {
+        c->waited = true;
+        list_push(&c->front->auth->waiting, &c->waiting);
+    }
     front_conn_hold(c, head, b, body);
 }
 
@@ -314,10 +332,10 @@ static struct front_issuer *issuer_of(struct front_auth *auth, struct slice name
     return NULL;
 }
 
-/* ---- looking after them ---- */
+/* ---- periodic checks ---- */
 
-static void on_look(struct io_timer *timer) {
-    struct front_auth *auth = container_of(timer, struct front_auth, look);
+static void on_sweep(struct io_timer *timer) {
+    struct front_auth *auth = container_of(timer, struct front_auth, sweep_timer);
     if (auth->grants && state_grants_stale(auth->grants))
         take_in_changes(auth);
     front_sweep(auth->front);
@@ -327,11 +345,13 @@ static void on_look(struct io_timer *timer) {
         auth->used_written_ms = now_ms;
         state_grants_write_used(auth->grants);
     }
-    io_timer_arm(auth->front->loop, timer, FRONT_AUTH_LOOK_MS, on_look);
+    io_timer_arm(auth->front->loop, timer, FRONT_AUTH_CHECK_MS, on_sweep);
 }
 
-/* Later, because the caller may be in the middle of a request. */
-static void sweep_soon(struct front_auth *auth) { io_timer_arm(auth->front->loop, &auth->look, 0, on_look); }
+/* Deferred, because the caller may be in the middle of a request. */
+static void sweep_soon(struct front_auth *auth) {
+    io_timer_arm(auth->front->loop, &auth->sweep_timer, 0, on_sweep);
+}
 
 /* ---- requests ---- */
 
@@ -347,7 +367,7 @@ static bool is_the_token(const struct front_auth *auth, struct slice token) {
     return len && token.len == len && CRYPTO_memcmp(token.ptr, auth->token, len) == 0;
 }
 
-/* *ret_ends_ms: when an old token of a grant that was rotated ends; 0 for the grant's own. */
+/* *ret_ends_ms: when the old token of a rotated grant expires; 0 for the current token. */
 static struct principal *by_grant(struct front_auth *auth, struct slice token, uint64_t *ret_ends_ms) {
     uint64_t now_ms = clock_wall_ms();
     const struct state_grant *g = auth->grants ? state_grants_by_token(auth->grants, token, now_ms) : NULL;
@@ -373,7 +393,7 @@ static bool remembers(const struct front_conn *c, struct slice shown) {
            slice_eq(shown, slice_of(m->shown, m->len)) && !principal_fault(m->principal, clock_wall_ms());
 }
 
-/* Of the scopes that the issuer's tokens must have, the first that is missing, or NULL. */
+/* The first scope that the issuer's tokens must have and this one lacks, or NULL. */
 static const char *missing_scope(const struct settings_issuer *s, const struct jwt *jwt) {
     for (size_t i = 0; i < s->scopes.count; i++) {
         struct slice scope = slice_str(s->scopes.items[i]);
@@ -383,7 +403,7 @@ static const char *missing_scope(const struct settings_issuer *s, const struct j
     return NULL;
 }
 
-/* What a token of an identity provider is worth here: one that was shown, or the ID token of a login. */
+/* Verifies a token of an identity provider: a bearer token, or the ID token of a login. */
 static enum jwt_fault judge(struct front_conn *c, struct front_issuer *issuer, const struct jwt *jwt,
                             const struct state_login *login, uint64_t *ret_expires_ms) {
     uint64_t now_ms = clock_wall_ms();
@@ -396,8 +416,8 @@ static enum jwt_fault judge(struct front_conn *c, struct front_issuer *issuer, c
     return front_issuer_judge_id(issuer, jwt, now_ms);
 }
 
-/* A token of an identity provider; `login` is that of an ID token, or NULL. NULL: *verdict says what to
- * answer. */
+/* Authenticates by a token of an identity provider. `login` is set for an ID token, else NULL. Returns
+ * NULL with *verdict set to the response. */
 static struct principal *by_token(struct front_conn *c, struct slice token, const struct state_login *login,
                                   struct front_verdict *verdict) {
     struct front_auth *auth = c->front->auth;
@@ -414,7 +434,7 @@ static struct principal *by_token(struct front_conn *c, struct slice token, cons
     if (fault == JWT_KEY && !c->waited && front_issuer_ask(issuer)) {
         verdict->wait = true;
     } else if (fault == JWT_KEY && !front_issuer_has_keys(issuer)) {
-        *verdict = (struct front_verdict){.status = 503, .message = "the issuer's keys cannot be had"};
+        *verdict = (struct front_verdict){.status = 503, .message = "the issuer's keys cannot be fetched"};
     } else if (fault == JWT_OK && !login && missing_scope(front_issuer_settings(issuer), &jwt)) {
         *verdict = (struct front_verdict){
             .status = 403, .error = "insufficient_scope", .message = "the token lacks a scope"};
@@ -436,11 +456,11 @@ static struct principal *by_token(struct front_conn *c, struct slice token, cons
 struct cert_facts {
     struct identity *who;
     struct arena *arena;
-    struct slice best; /* the name it goes by */
+    struct slice best; /* of the subject in logs and rules */
     int rank;
 };
 
-/* Several names of one kind are members of a list, as with claims. */
+/* Several names of one kind become members of a list, as with claims. */
 static void on_cert_fact(void *ctx, const char *name, struct slice value) {
     static const char *const ranks[] = {"subject", "dns", "email", "uri"};
     struct cert_facts *f = ctx;
@@ -462,7 +482,7 @@ static void on_cert_fact(void *ctx, const char *name, struct slice value) {
         identity_add(f->who, f->arena, name, value);
 }
 
-/* Of the client itself; of one of another process, the certificate that goes with the request. */
+/* The client's own certificate, or the one that came with a request forwarded by another process. */
 static bool cert_facts(struct front_conn *c, const struct http_head *head, struct cert_facts *f,
                        uint64_t *ret_expires_s) {
     if (!c->peer)
@@ -472,7 +492,7 @@ static bool cert_facts(struct front_conn *c, const struct http_head *head, struc
            io_tls_cert(der, on_cert_fact, f, ret_expires_s);
 }
 
-/* NULL: *verdict says what to answer. */
+/* Returns NULL with *verdict set to the response. */
 static struct principal *by_cert(struct front_conn *c, const struct http_head *head,
                                  struct front_verdict *verdict) {
     struct front_auth *auth = c->front->auth;
@@ -487,7 +507,7 @@ static struct principal *by_cert(struct front_conn *c, const struct http_head *h
     return f.who->excess ? NULL : identity_hold(auth, f.who, expires_s * 1000);
 }
 
-/* ---- people who are signed in to the console ---- */
+/* ---- users who are signed in to the console ---- */
 
 static struct slice cookie_of(const struct front_conn *c, const struct http_head *head) {
     char name[WEB_COOKIE_NAME_MAX];
@@ -495,9 +515,9 @@ static struct slice cookie_of(const struct front_conn *c, const struct http_head
     return http_cookie(head, slice_str(name));
 }
 
-/* For another origin on the same host the browser sends the cookie, too: a request counts only when the
- * browser declares that it comes from our own page. One that changes something also needs a header that no
- * form can send. */
+/* Browsers also send the cookie for another origin on the same host. So a request is accepted only when
+ * the browser declares that it comes from our own page. One that changes something also needs a header
+ * that no form can send. */
 static bool from_own_page(const struct front *f, const struct http_head *head) {
     struct slice site = http_value_of(head, SLICE("Sec-Fetch-Site"));
     struct slice origin = http_value(head, HTTP_FIELD_ORIGIN), host = http_value(head, HTTP_FIELD_HOST);
@@ -512,7 +532,7 @@ static bool from_own_page(const struct front *f, const struct http_head *head) {
     return reads || http_value_of(head, SLICE(WEB_CONSOLE_HEADER)).len > 0;
 }
 
-/* Of this machine: what they may do was settled when their link was made. */
+/* A user of this machine. Their role was decided when their sign-in link was created. */
 static struct principal *user_hold(struct front_auth *auth, const struct state_login *login) {
     struct slice key =
         arena_printf(&auth->front->scratch, "user %u %.*s", login->roles, SLICE_FMT(login->name));
@@ -532,45 +552,60 @@ static struct principal *grant_of_login(struct front_auth *auth, const struct st
     return holds ? grant_hold(auth, g) : NULL;
 }
 
+/* The login of a cookie, or NULL. The last answer will do where only a body is admitted: the request is
+ * authenticated again when it is whole. */
+static const struct state_login *login_of(struct front_conn *c, struct slice cookie, bool admit,
+                                          struct front_verdict *verdict) {
+    const struct state_login *login;
+    enum front_cookie known = front_cookies_find(c->front->auth->cookies, c, cookie, &login);
+    if (known == FRONT_COOKIE_GOOD || (known == FRONT_COOKIE_ASKED && login && admit))
+        return login;
+    if (known == FRONT_COOKIE_ASKED)
+        *verdict = (struct front_verdict){.wait = true, .cookie = cookie};
+    else if (known == FRONT_COOKIE_FAILED)
+        *verdict = (struct front_verdict){.status = 503, .message = "the store of sign-ins does not answer"};
+    return NULL;
+}
+
 /* NULL: *verdict says what to answer. */
-static struct principal *by_cookie(struct front_conn *c, const struct http_head *head,
+static struct principal *by_cookie(struct front_conn *c, const struct http_head *head, bool admit,
                                    struct front_verdict *verdict) {
     struct front_auth *auth = c->front->auth;
-    struct slice cookie = c->console && auth->logins ? cookie_of(c, head) : (struct slice){0};
-    struct state_login login;
+    struct slice cookie = c->console && auth->cookies ? cookie_of(c, head) : (struct slice){0};
     uint64_t now_ms = clock_wall_ms();
     struct principal *p = NULL;
-    struct err err;
-    if (!cookie.len || state_logins_find(auth->logins, cookie, now_ms, &c->front->scratch, &login, &err) <= 0)
+    const struct state_login *login = cookie.len ? login_of(c, cookie, admit, verdict) : NULL;
+    if (!login)
         return NULL;
     if (!from_own_page(c->front, head)) {
         *verdict = (struct front_verdict){.status = 403,
-                                          .message = "this request does not come from the console's page"};
+                                          .message = "this request was not sent by the console's page"};
         return NULL;
     }
-    if (login.kind == STATE_LOGIN_GRANT)
-        p = grant_of_login(auth, &login, now_ms);
-    else if (login.kind == STATE_LOGIN_USER)
-        p = user_hold(auth, &login);
-    else if (login.kind == STATE_LOGIN_TOKEN)
-        p = by_token(c, login.token, NULL, verdict);
-    else if (login.kind == STATE_LOGIN_ID)
-        p = by_token(c, login.token, &login, verdict);
+    if (login->kind == STATE_LOGIN_GRANT)
+        p = grant_of_login(auth, login, now_ms);
+    else if (login->kind == STATE_LOGIN_USER)
+        p = user_hold(auth, login);
+    else if (login->kind == STATE_LOGIN_TOKEN)
+        p = by_token(c, login->token, NULL, verdict);
+    else if (login->kind == STATE_LOGIN_ID)
+        p = by_token(c, login->token, login, verdict);
     if (p)
         c->cookie = cookie;
     return p;
 }
 
-static bool recognise(struct front_conn *c, const struct http_head *head, struct front_verdict *ret_verdict) {
+static bool recognise(struct front_conn *c, const struct http_head *head, bool admit,
+                      struct front_verdict *ret_verdict) {
     struct front_verdict *verdict = ret_verdict;
     struct front_auth *auth = c->front->auth;
     struct slice shown = http_value(head, HTTP_FIELD_AUTHORIZATION);
     *verdict = (struct front_verdict){.status = 401, .message = "Unauthorized"};
     c->principal = auth->everyone;
-    struct principal *signed_in = shown.len ? NULL : by_cookie(c, head, verdict);
+    struct principal *signed_in = shown.len ? NULL : by_cookie(c, head, admit, verdict);
     if (signed_in) {
         remember(c, shown, signed_in);
-        c->memo.len = SIZE_MAX; /* never the same again, but keeps the principal */
+        c->memo.len = SIZE_MAX; /* the id stays unique, and the principal lives on */
         c->principal = signed_in;
         return true;
     }
@@ -598,30 +633,36 @@ static bool recognise(struct front_conn *c, const struct http_head *head, struct
         return false;
     remember(c, shown, p);
     if (ends_ms)
-        c->memo.len = SIZE_MAX; /* as above */
+        c->memo.len = SIZE_MAX; /* see above */
     c->principal = p;
     c->ends_ms = ends_ms;
     return true;
 }
 
-bool front_recognise(struct front_conn *c, const struct http_head *head, struct front_verdict *ret_verdict) {
-    bool known = look_at_grants(c->front->auth);
-    if (!recognise(c, head, ret_verdict))
+static bool recognise_known(struct front_conn *c, const struct http_head *head, bool admit,
+                            struct front_verdict *ret_verdict) {
+    bool known = refresh_grants(c->front->auth);
+    if (!recognise(c, head, admit, ret_verdict))
         return false;
     if (known || !c->principal->grant[0])
         return true;
-    *ret_verdict = (struct front_verdict){.status = 503, .message = "the store of grants does not answer"};
+    *ret_verdict =
+        (struct front_verdict){.status = 503, .message = "the store of grants and stops does not answer"};
     c->principal = c->front->auth->everyone;
     return false;
+}
+
+bool front_recognise(struct front_conn *c, const struct http_head *head, struct front_verdict *ret_verdict) {
+    return recognise_known(c, head, true, ret_verdict);
 }
 
 enum front_answer front_authenticate(struct front_conn *c, const struct http_head *head, struct block *b,
                                      struct slice body) {
     struct front_verdict verdict;
-    if (front_recognise(c, head, &verdict))
+    if (recognise_known(c, head, false, &verdict))
         return FRONT_IN;
     if (verdict.wait) {
-        wait_for_keys(c, head, b, body);
+        wait_for_answer(c, head, verdict.cookie, b, body);
         return FRONT_WAITS;
     }
     front_challenge(c, &verdict);
@@ -639,7 +680,7 @@ const struct settings *front_auth_settings(const struct front *f) {
     return f->auth ? f->auth->settings : NULL;
 }
 
-/* ---- the start and the end ---- */
+/* ---- start and shutdown ---- */
 
 static int read_token(struct front_auth *auth, const char *path, struct err *err) {
     cleanup_buf struct buf text;
@@ -704,15 +745,15 @@ int front_auth_new(struct front *f, const struct front_auth_config *config, stru
         return -1;
     if (auth->grants)
         auth->generation = state_grants_seen(auth->grants);
-    if (config->home && state_logins_open(config->home, &auth->logins, err) < 0)
+    if (config->home && front_cookies_open(f->loop, config->home, &auth->cookies, err) < 0)
         return -1;
-    /* A run of code may go on calling long after its request was authenticated. */
-    f->core->refresh_principals = look_at_grants;
+    /* A run of code may call tools long after its request was authenticated. */
+    f->core->refresh_principals = refresh_grants;
     f->core->principals_owner = auth;
     f->core->principal_of = principal_of;
     issuers_start(auth);
     auth->used_written_ms = io_now_ms(f->loop);
-    io_timer_arm(f->loop, &auth->look, FRONT_AUTH_LOOK_MS, on_look);
+    io_timer_arm(f->loop, &auth->sweep_timer, FRONT_AUTH_CHECK_MS, on_sweep);
     return 0;
 }
 
@@ -722,7 +763,7 @@ void front_auth_free(struct front *f) {
         return;
     f->core->refresh_principals = NULL;
     f->core->principal_of = NULL;
-    io_timer_stop(f->loop, &auth->look);
+    io_timer_stop(f->loop, &auth->sweep_timer);
     io_timer_stop(f->loop, &auth->again);
     issuers_stop(auth);
     holders_drop(&auth->by_grant);
@@ -731,7 +772,7 @@ void front_auth_free(struct front *f) {
     map_free(&auth->by_identity);
     principal_unref(auth->everyone);
     state_grants_close(auth->grants);
-    state_logins_close(auth->logins);
+    front_cookies_close(auth->cookies);
     free(auth);
     f->auth = NULL;
 }

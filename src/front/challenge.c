@@ -1,5 +1,5 @@
-/* The answer to a request that fails to authenticate, with the metadata that tells how to: the gate as an
- * OAuth 2.1 resource server (RFC 6750, RFC 9728). */
+/* The response to a request that fails to authenticate, and the metadata that says how to authenticate:
+ * the gate is an OAuth 2.1 resource server (RFC 6750, RFC 9728). */
 #include "call/answer.h"
 #include "front/auth.h"
 #include "front/front.h"
@@ -24,7 +24,7 @@ static struct slice origin_of(struct front_conn *c, struct arena *a) {
                         SLICE_FMT(http_value(&c->front->head, HTTP_FIELD_HOST)));
 }
 
-/* A token can only name us by a configured name. */
+/* A token can name the gate only by a configured name. */
 struct slice front_challenge_resource(struct front_conn *c, struct arena *a) {
     const struct settings *s = front_auth_settings(c->front);
     if (!s || !s->auth.resource)
@@ -32,7 +32,7 @@ struct slice front_challenge_resource(struct front_conn *c, struct arena *a) {
     return arena_printf(a, "%.*s%.*s", SLICE_FMT(origin_of(c, a)), SLICE_FMT(c->front->head.path));
 }
 
-/* Every scope that some issuer's tokens must have, a space between them. */
+/* All scopes that some issuer's tokens must have, separated by spaces. */
 static struct slice scopes_of(const struct settings *s, struct arena *a) {
     struct slice all = {0};
     for (size_t i = 0; i < s->auth.issuer_count; i++)

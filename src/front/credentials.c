@@ -14,16 +14,16 @@ static bool names_authorization(const struct up_server *s) {
 }
 
 void front_credentials(struct up_server *server, const struct settings_server *settings, const char *home) {
-    bool told = names_authorization(server);
+    bool has_authorization = names_authorization(server);
     for (size_t i = 0; settings && i < settings->secret_count; i++) {
         const struct settings_secret *s = &settings->secrets[i];
-        told |= slice_eq_nocase(slice_str(s->header), SLICE("authorization"));
+        has_authorization |= slice_eq_nocase(slice_str(s->header), SLICE("authorization"));
         if (s->file)
             up_secret_file(server, s->header, s->prefix, s->file);
-        else /* the person's own program, in the person's own environment */
+        else /* the user's own program, with the user's own environment */
             up_secret_command(server, s->header, s->prefix, s->command.items, (const char *const *)environ,
                               s->ttl_ms);
     }
-    if (!told && server->url && home)
+    if (!has_authorization && server->url && home)
         up_login_secret(server, home);
 }

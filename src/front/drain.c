@@ -13,9 +13,9 @@ static void arm(struct front_drain *d, uint64_t ms, void (*fire)(struct io_timer
     io_timer_arm(d->front->loop, &d->timer, ms, fire);
 }
 
-/* ---- the last words ---- */
+/* ---- last answers ---- */
 
-/* Answers that are under way to clients get a moment. */
+/* Gives answers that are being sent some time to leave. */
 static void on_flush(struct io_timer *timer) {
     struct front_drain *d = drain_of(timer);
     if ((io_loop_sends(d->front->loop) || d->front->relay_count) && io_now_ms(d->front->loop) < d->until_ms)
@@ -29,36 +29,36 @@ static void end_calls(struct front_drain *d) {
         return;
     d->ending = true;
     if (d->core->calls_under_way)
-        log_warn("drain.timeout has passed: %u call(s) are ended", d->core->calls_under_way);
+        log_warn("drain.timeout has passed: %u call(s) are aborted", d->core->calls_under_way);
     stop_every_call(d->core, "the gate is shutting down; try again");
     front_http_end(d->front);
     d->until_ms = io_now_ms(d->front->loop) + FRONT_FLUSH_MS;
     arm(d, 0, on_flush);
 }
 
-/* Requests that other processes answer are waited for, too: those end by their own rule. So are those of
- * operators, because what they change may be on the disk already. */
+/* Also waits for requests that other processes answer, which have their own time-outs, and for requests of
+ * operators, because their changes may already be on disk. */
 static bool is_busy(const struct front_drain *d) {
     return d->core->calls_under_way || d->front->relay_count || d->front->web_count;
 }
 
-static void on_look(struct io_timer *timer) {
+static void on_check(struct io_timer *timer) {
     struct front_drain *d = drain_of(timer);
     if (is_busy(d) && io_now_ms(d->front->loop) < d->until_ms)
-        arm(d, IO_TIMER_TICK_MS, on_look);
+        arm(d, IO_TIMER_TICK_MS, on_check);
     else
         end_calls(d);
 }
 
 static void refuse(struct front_drain *d) {
     if (d->ending)
-        return; /* its timer is the last words' */
-    log_info("stopping: %u call(s) under way", d->core->calls_under_way);
+        return; /* the timer is used for the last answers now */
+    log_info("stopping: %u call(s) in flight", d->core->calls_under_way);
     d->core->draining = true;
     front_http_drain(d->front);
     listen_finish_all(d->core);
     d->until_ms = io_now_ms(d->front->loop) + d->timeout_ms;
-    arm(d, 0, on_look);
+    arm(d, 0, on_check);
 }
 
 static void on_refuse(struct io_timer *timer) { refuse(drain_of(timer)); }
@@ -70,7 +70,8 @@ void front_drain_stop(struct front_drain *d) {
         refuse(d);
         return;
     }
-    log_info("not ready any more: connections are refused in %llu ms", (unsigned long long)d->not_ready_ms);
+    log_info("reporting not ready; new connections are refused in %llu ms",
+             (unsigned long long)d->not_ready_ms);
     arm(d, d->not_ready_ms, on_refuse);
 }
 

@@ -1,4 +1,4 @@
-/* How a gate over HTTP ends.
+/* How a gate over HTTP shuts down.
  *
  *   SIGTERM ─▶ not ready, but accepting ─▶ refusing ─▶ calls are answered with an error ─▶ over
  *                  drain.not_ready         drain.timeout, or until the last call is over

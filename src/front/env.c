@@ -8,7 +8,7 @@
 
 extern char **environ;
 
-/* A name, or a beginning of names when it ends in `*`. */
+/* A name, or a prefix of names if it ends in `*`. */
 static const char *const allowed[] = {
     "PATH",
     "HOME",
@@ -91,14 +91,14 @@ static void say_kept_back(const char *name, size_t len) {
     }
 }
 
-void env_select(struct env_list *list, const char *const *extra, size_t extra_count, bool tell) {
+void env_select(struct env_list *list, const char *const *extra, size_t extra_count, bool log_withheld) {
     *list = (struct env_list){.items = mem_zalloc(sizeof(char *))};
     for (char **e = environ; *e; e++) {
         size_t len = strcspn(*e, "=");
         bool named = is_extra(*e, len, extra, extra_count);
         if (!named && is_allowed(*e, len))
             env_add(list, *e);
-        else if (!named && tell)
+        else if (!named && log_withheld)
             say_kept_back(*e, len);
     }
     for (size_t i = 0; i < extra_count; i++) {

@@ -1,5 +1,5 @@
-/* Which of our environment variables a child gets: those that programs need to run, and those named for it.
- * Any other may be a secret that is not meant for it. */
+/* Selects the environment variables that a child process gets: those that programs need to run, and those
+ * named for this child. Every other one may be a secret that is not meant for it. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@ struct env_list {
     size_t count;
 };
 
-/* `extra`: NAME passes ours on, NAME=VALUE sets it. `tell`: logs which variables that look like credentials
- * were withheld. */
-void env_select(struct env_list *list, const char *const *extra, size_t extra_count, bool tell);
+/* `extra`: NAME passes our value on, NAME=VALUE sets one. `log_withheld`: logs withheld variables that
+ * look like credentials. */
+void env_select(struct env_list *list, const char *const *extra, size_t extra_count, bool log_withheld);
 void env_free(struct env_list *list);

@@ -1,9 +1,9 @@
-/* Answers that are those of the whole gate, whichever of its processes is asked: the process asks its peers
- * the same question and puts the answers together.
+/* Responses that cover the whole gate, whichever of its processes receives the request: that process asks its
+ * peers the same question and puts the answers together.
  *
  *   GET /api/v1/sessions ─▶ own answer, and each peer's ─▶ one list
  *
- * A peer authenticates the question by itself, and answers for itself alone. One that does not answer in time
+ * A peer authenticates the request itself, and answers for itself alone. One that does not answer in time
  * is left out, and the answer says so. */
 #include "front/peers.h"
 
@@ -20,18 +20,18 @@ struct fanout;
 
 struct part { /* one process' answer */
     struct fanout *fanout;
-    struct io_conn *io;       /* NULL: here, or over */
+    struct io_conn *io;       /* NULL: this process, or finished */
     struct buf text;          /* head and body, then the body alone */
-    char name[FRONT_TAG + 1]; /* of the process: the number of a worker, or the tag of one that leaves */
+    char name[FRONT_TAG + 1]; /* the number of a worker, or the tag of a process that is leaving */
     int status;
     bool done;
 };
 
 struct fanout {
-    struct web_reply capture; /* of this process' own answer */
+    struct web_reply capture; /* of this process' own response */
     struct front_conn *conn;  /* NULL when the client has left */
     struct front *front;
-    /* NULL: whether they are ready */
+    /* NULL for a readiness check */
     void (*merge)(const struct part *parts, size_t count, struct buf *out);
     struct io_timer timer;
     size_t waiting;
@@ -39,7 +39,7 @@ struct fanout {
     struct part parts[];
 };
 
-/* ---- putting together ---- */
+/* ---- merging ---- */
 
 static struct slice body_of(const struct part *p) { return slice_trim(slice_of(p->text.ptr, p->text.len)); }
 
@@ -59,13 +59,13 @@ static void merge_lists(const struct part *parts, size_t count, struct buf *out)
     buf_put_char(out, ']');
 }
 
-/* Members of the first one; these are sums. */
+/* Writes the members of the first response; these are sums. */
 static void merge_status(const struct part *parts, size_t count, struct buf *out) {
     static const char *const sums[] = {"sessions", "calls_under_way", "audit_refused", "audit_unrecorded"};
     int64_t total[ARRAY_LEN(sums)] = {0};
     cleanup_tape struct tape t;
     tape_init(&t);
-    for (size_t i = count; i-- > 0;) { /* the first one last: its tape is what is written */
+    for (size_t i = count; i-- > 0;) { /* the first one last: the output is written from its tape */
         if (tape_parse(&t, body_of(&parts[i]), NULL) != TAPE_OK || !tape_is(&t, 0, TAPE_OBJECT))
             continue;
         for (size_t k = 0; k < ARRAY_LEN(sums); k++) {
@@ -109,8 +109,8 @@ static void put_labelled(struct buf *out, struct slice line, const char *worker)
     buf_put_char(out, '\n');
 }
 
-/* The series of one family stand together, each with the number of its process. The families are the first
- * one's, and of the others those that it lacks. */
+/* Groups the series of one family, each labelled with the number of its process. The families are those of
+ * the first response, and then those that only the others have. */
 static void put_family(const struct part *parts, size_t count, struct slice head, struct buf *out) {
     for (size_t i = 0; i < count; i++) {
         struct slice rest = body_of(&parts[i]), line;
@@ -156,9 +156,10 @@ static void merge_metrics(const struct part *parts, size_t count, struct buf *ou
 /* ---- servers: one row for each, summed over the processes ---- */
 
 static const char *const server_sums[] = {"links", "connections", "restarts"};
-static const char *const server_most[] = {"tools", "held", "poisoned"}; /* what one knows, the others learn */
+static const char *const server_most[] = {"tools", "held",
+                                          "poisoned"}; /* a fact that any process knows is taken over */
 
-struct rows { /* of one process' list */
+struct rows { /* from one process' list */
     struct tape tape;
     bool good;
 };
@@ -191,8 +192,8 @@ static bool is_down(const struct rows *rows, uint32_t row) {
     return state && slice_is(tape_raw(&rows->tape, state), "\"down\"");
 }
 
-/* The entry of a process that misses the server is reported, else that of the process with most connections
- * to it. */
+/* Reports the entry of a process in which the server is down, else that of the process with the most
+ * connections to it. */
 static size_t row_speaker(const struct rows *all, size_t count, struct slice name, struct arena *a) {
     size_t best = count;
     int64_t most = -1;
@@ -263,7 +264,7 @@ static void merge_servers(const struct part *parts, size_t count, struct buf *ou
     free(all);
 }
 
-/* Only one of them has what is asked for. */
+/* Only one process has the requested object. */
 static void merge_first(const struct part *parts, size_t count, struct buf *out) {
     (void)count;
     buf_put_slice(out, body_of(&parts[0]));
@@ -271,7 +272,7 @@ static void merge_first(const struct part *parts, size_t count, struct buf *out)
 
 static const struct question {
     enum http_method method;
-    struct slice path; /* or, with a slash at the end, what it begins with */
+    struct slice path; /* the path, or a prefix if it ends with a slash */
     void (*merge)(const struct part *parts, size_t count, struct buf *out);
 } questions[] = {
     {HTTP_GET, SLICE("/api/v1/sessions"), merge_lists},  {HTTP_GET, SLICE("/api/v1/calls"), merge_lists},
@@ -290,7 +291,7 @@ static const struct question *find_question(const struct http_head *head) {
     return NULL;
 }
 
-/* ---- the answer ---- */
+/* ---- the response ---- */
 
 static void fanout_free(struct fanout *s) {
     io_timer_stop(s->front->loop, &s->timer);
@@ -301,13 +302,13 @@ static void fanout_free(struct fanout *s) {
     free(s);
 }
 
-/* A running process: neither dead nor leaving. */
+/* A running process, neither dead nor leaving. */
 static bool serves(const struct fanout *s, size_t i) {
     return i == 0 || (s->parts[i].status != 502 && strlen(s->parts[i].name) < FRONT_TAG);
 }
 
-/* Ready when all processes are: a connection may reach any of them. A process that hangs is not ready. Remote
- * clients read the first line only. */
+/* The gate is ready when all its processes are, because a connection may reach any of them. A process that
+ * hangs is not ready. Remote clients read only the first line. */
 static void answer_ready(struct fanout *s) {
     struct front_conn *c = s->conn;
     cleanup_buf struct buf out;
@@ -318,7 +319,7 @@ static void answer_ready(struct fanout *s) {
             worst = &s->parts[i];
     struct slice rest = buf_slice(&worst->text), line;
     slice_cut(&rest, '\n', &line);
-    buf_printf(&out, "%.*s\n", SLICE_FMT(worst->status == 504 ? SLICE("a worker does not answer") : line));
+    buf_printf(&out, "%.*s\n", SLICE_FMT(worst->status == 504 ? SLICE("a worker does not respond") : line));
     for (size_t i = 0; front_is_local(c) && i < s->count; i++) {
         rest = s->parts[i].status == 504 ? SLICE("no answer\n") : buf_slice(&s->parts[i].text);
         while (serves(s, i) && rest.len && slice_cut(&rest, '\n', &line))
@@ -431,10 +432,11 @@ static void part_ask(struct fanout *s, struct part *p, const char *tag, const st
     s->waiting++;
     p->io = io_conn_fd(s->front->loop, fd, true, &part_handlers, p);
     io_conn_read(p->io, true);
-    front_peers_put_request(s->conn, p->io, head, NULL, (struct slice){0}); /* none of them has a body */
+    front_peers_put_request(s->conn, p->io, head, NULL,
+                            (struct slice){0}); /* none of these requests has a body */
 }
 
-/* Other processes that listen; those that have died are not found. */
+/* Counts the other processes that listen. Dead ones are not found. */
 static size_t list_peers(const struct front *f, char tags[][FRONT_TAG + 1], size_t max) {
     size_t n = 0;
     DIR *d = opendir(f->peer_dir);
@@ -461,7 +463,7 @@ static const struct web_reply_ops capture_ops = {.answer = capture_answer};
 
 static void on_gone(void *owner) { fanout_free(owner); }
 
-/* Asks the peers; NULL: there are none. `waiting` counts this process, too. */
+/* Sends the request to the peers. Returns NULL if there are none. `waiting` includes this process. */
 static struct fanout *fanout_start(struct front_conn *c, const struct http_head *head,
                                    void (*merge)(const struct part *parts, size_t count, struct buf *out)) {
     char tags[GATE_OLD_MAX][FRONT_TAG + 1];
@@ -501,7 +503,7 @@ bool front_fanout(struct front_conn *c, const struct web_request *request) {
     own.reply = &s->capture;
     c->front->site->serve(c->front->site->ctx, &own);
     if (s->parts[0].status != 200 &&
-        q->merge != merge_first) { /* not allowed, or invalid: the others would answer the same */
+        q->merge != merge_first) { /* not allowed, or invalid: the peers would respond the same */
         cleanup_buf struct buf body;
         buf_init(&body, FRONT_FANOUT_BYTES_MAX);
         buf_put_slice(&body, buf_slice(&s->parts[0].text));

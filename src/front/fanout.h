@@ -1,9 +1,10 @@
-/* Questions about the gate that all of its processes answer together. */
+/* Requests about the whole gate, which all of its processes answer together. */
 #pragma once
 
 #include "front/front.h"
 
-/* The request is one of those, and is answered. False: it is for this process alone, or there is no other. */
+/* Returns true if the request is one of those; it is answered. False: this process handles it alone, or
+ * there is no other process. */
 bool front_fanout(struct front_conn *c, const struct web_request *request);
-/* The same for /readyz: what this process would answer, and what the others do. */
+/* The same for /readyz: combines what this process would answer with the answers of the others. */
 bool front_fanout_ready(struct front_conn *c, const struct http_head *head, int status, struct slice text);

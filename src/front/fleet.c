@@ -17,9 +17,9 @@
 #include <stdio.h>
 
 struct fleet_entry {
-    const char *name; /* the settings' */
+    const char *name; /* owned by the settings */
     const struct settings_server *settings;
-    const struct settings *made_from; /* texts of these are in use as long as it is */
+    const struct settings *made_from; /* its texts are referred to as long as the server exists */
     struct server *server;
     struct front_policy_place policy;
 };
@@ -28,9 +28,10 @@ struct fleet {
     struct front *front;
     const char *home;
     struct settings *settings;
-    struct settings **kept; /* all that may still be in use: the first, the present, those of servers */
+    struct settings *
+        *kept; /* all settings that may still be referred to: the first, the current, those of servers */
     size_t kept_count;
-    struct fleet_entry **entries; /* one a server that is not disabled */
+    struct fleet_entry **entries; /* one per server that is not disabled */
     size_t count;
 };
 
@@ -47,7 +48,7 @@ static const char *dup_text(struct arena *a, const char *text) {
     return text ? arena_dup(a, slice_str(text)).ptr : NULL;
 }
 
-/* What can change without a new start. */
+/* What can change without a restart of the server. */
 static void apply_settings(struct server *server, const struct settings_server *from) {
     server->prefix = dup_text(&server->arena, from->prefix);
     server->idle_ms = from->idle_ms;
@@ -107,7 +108,7 @@ static struct fleet_entry *entry_start(struct fleet *fleet, const struct setting
     return NULL;
 }
 
-/* ---- all of them ---- */
+/* ---- all servers ---- */
 
 static struct fleet_entry *find(const struct fleet *fleet, const char *name) {
     for (size_t i = 0; i < fleet->count; i++)
@@ -116,13 +117,13 @@ static struct fleet_entry *find(const struct fleet *fleet, const char *name) {
     return NULL;
 }
 
-/* The running server of these settings, if it can stay. */
+/* The running server with these settings, if it can be kept. */
 static struct fleet_entry *stays(const struct fleet *fleet, const struct settings_server *to) {
     struct fleet_entry *entry = find(fleet, to->name);
     return entry && settings_same_program(entry->settings, to) ? entry : NULL;
 }
 
-/* Everything that could be wrong is found before anything is touched. */
+/* Finds every error before anything is changed. */
 int fleet_check(const struct settings *to, struct err *err) {
     for (size_t i = 0; i < to->server_count; i++) {
         const struct settings_server *s = &to->servers[i];
@@ -158,7 +159,7 @@ static void announce_changes(struct core *core) {
     }
 }
 
-/* First, so that slots are free. */
+/* first, so that slots become free */
 static size_t sink_others(struct fleet *fleet, const struct settings *to) {
     size_t ended = 0;
     for (size_t i = 0; i < fleet->count; i++) {
@@ -168,7 +169,7 @@ static size_t sink_others(struct fleet *fleet, const struct settings *to) {
             keep |= !to->servers[k].disabled && stays(fleet, &to->servers[k]) == entry;
         if (keep)
             continue;
-        log_server(LOG_INFO, entry->name, "server `%s` is ended", entry->name);
+        log_server(LOG_INFO, entry->name, "server `%s` is stopped", entry->name);
         fleet->entries[i] = NULL;
         entry_stop(fleet, entry);
         ended++;
@@ -182,7 +183,7 @@ static struct fleet_entry *entry_for(struct fleet *fleet, const struct settings_
     if (!entry)
         return entry_start(fleet, from, err);
     apply_settings(entry->server, from);
-    /* It was valid a moment ago: only a race with an editor fails here, and it fails closed. */
+    /* It was valid a moment ago. Only a race with an editor makes this fail, and it fails closed. */
     if (rebind_policy(fleet, entry, from, err) < 0)
         log_server(LOG_ERROR, from->name, "server `%s`: %s", from->name, err->text);
     return entry;
@@ -193,7 +194,7 @@ static bool in_use(const struct fleet *fleet, const struct settings *s) {
         if (fleet->entries[i]->made_from == s)
             return true;
     return s == fleet->settings || s == front_auth_settings(fleet->front) ||
-           s == fleet->kept[0]; /* the first: paths of certificates */
+           s == fleet->kept[0]; /* the first settings: paths of certificates */
 }
 
 static void keep(struct fleet *fleet, struct settings *fresh) {
@@ -213,9 +214,9 @@ static void keep(struct fleet *fleet, struct settings *fresh) {
 static void say_unguarded(const struct fleet *fleet) {
     for (size_t i = 0; i < fleet->count && !fleet->front->core->policy; i++)
         if (!fleet->entries[i]->server->policy)
-            log_info(
-                "server `%s` has no policy: nothing passes there, except for grants that bring their own",
-                fleet->entries[i]->name);
+            log_info("server `%s` has no policy: every call to it is denied, except for grants with a policy "
+                     "of their own",
+                     fleet->entries[i]->name);
 }
 
 int fleet_apply(struct fleet *fleet, struct settings *take_settings, struct err *err) {
@@ -248,7 +249,7 @@ int fleet_apply(struct fleet *fleet, struct settings *take_settings, struct err 
     fleet->front->core->many->discovery_keep = (uint32_t)to->discovery.keep;
     fleet->front->core->many->list_ms = to->discovery.timeout_ms;
     say_unguarded(fleet);
-    log_info("%zu server(s): %zu new, %zu ended", count, count + ended - before, ended);
+    log_info("%zu server(s): %zu started, %zu stopped", count, count + ended - before, ended);
     announce_changes(fleet->front->core);
     return rc;
 }
@@ -267,7 +268,7 @@ void fleet_free(struct fleet *fleet) {
     free(fleet);
 }
 
-/* ---- how they are ---- */
+/* ---- status ---- */
 
 void fleet_write_status(const struct fleet *fleet, struct buf *out) {
     const struct core *core = fleet->front->core;

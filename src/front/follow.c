@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* A value from the command line is not changed by the file. */
+/* A file does not override a value from the command line. */
 static bool from_file(const char *value, const char *in_file) { return value == in_file; }
 
 static const struct settings *at_start(const struct follow *f) { return f->config->settings; }
@@ -43,13 +43,13 @@ int follow_check(const struct follow *f, const struct settings *fresh, struct er
         return -1;
     for (size_t i = 0; at_start(f)->code.enabled && i < fresh->server_count; i++)
         if (strcmp(fresh->servers[i].name, "code") == 0)
-            return err_set(err, "a server is called `code`, which is the name of the built-in one");
+            return err_set(err, "a server is named `code`, which is the name of the built-in server");
     return 0;
 }
 
 /* ---- after ---- */
 
-/* It was read a moment ago: only a race with an editor fails here, and then nothing passes. */
+/* It was read a moment ago. Only a race with an editor makes this fail, and then every call is denied. */
 static void rebind(struct follow *f, const char *path, struct policy **at, struct front_policy_place *place) {
     struct err err = {0};
     front_policies_unbind(place);
@@ -106,7 +106,7 @@ static void follow_pii(struct follow *f, const struct settings *fresh) {
                                           .keep_ms = fresh->pii.keep_ms};
     privacy_set(f->core->privacy, &config);
     if (privacy_follow(f->core, fresh->pii.rules, &err) < 0)
-        log_error("%s; the rules before stay in force", err.text);
+        log_error("%s; the old rules stay in force", err.text);
 }
 
 void follow_apply(struct follow *f, const struct settings *old, const struct settings *fresh) {

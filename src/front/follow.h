@@ -11,16 +11,16 @@ struct follow {
     struct core *core;
     const struct gate_config *config;
     struct front_policies *policies;
-    struct front_policy_place policy;      /* of core->policy */
-    struct front_policy_place code_policy; /* of the built-in server's */
-    enum log_level log_level;              /* as the command line had it */
+    struct front_policy_place policy;      /* the file of core->policy */
+    struct front_policy_place code_policy; /* the file of the built-in server's policy */
+    enum log_level log_level;              /* as given on the command line */
 };
 
-/* Finds what is wrong with them before anything is touched. */
+/* Finds errors in the settings before anything is changed. */
 int follow_check(const struct follow *f, const struct settings *fresh, struct err *err);
-/* `old` are those that have been in force until now. */
+/* `old` are the settings in force until now. */
 void follow_apply(struct follow *f, const struct settings *old, const struct settings *fresh);
-/* Names of what has changed since the start and takes a new one; NULL: nothing. In the core until the next
- * time. */
+/* The names of changed settings that need a restart, or NULL. Valid until the next call; owned by the
+ * core. */
 const char *follow_for_start(const struct follow *f, const struct settings *fresh);
 void follow_log(const struct follow *f, const struct settings *s);

@@ -1,4 +1,4 @@
-/* Puts the pieces together for one run: policy, server, front, signals; and takes them apart again. */
+/* Assembles the parts of one run (policy, servers, front, signals), and takes them apart at the end. */
 #include "front/gate.h"
 #include "front/auth.h"
 
@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/openssl.h"
+#include "channel/channel_types.h"
 #include "code/limits.h"
 #include "decision/stop.h"
 #include "front/credentials.h"
@@ -37,6 +38,7 @@
 #include "session/session.h"
 #include "ship/ship.h"
 #include "state/database.h"
+#include "state/fleet_logins.h"
 #include "state/home_format.h"
 #include "state/stores.h"
 #include "upstream/head.h"
@@ -50,9 +52,9 @@
 #include <unistd.h>
 
 #define GATE_LOST_TEXT_MAX 2048 /* bytes of the log line about lost stores */
-#define GATE_SHIP_LOOK_MS 1000  /* how soon the log reports that shipping fails, or works again */
+#define GATE_SHIP_CHECK_MS 1000 /* delay until the log reports that shipping fails, or works again */
 #define GATE_SETTLED_MS                                                                                      \
-    2000 /* after which the start is over: the first checkpoint of the log is written by then */
+    2000 /* after which the start counts as complete: the first checkpoint of the log is written by then */
 
 struct gate {
     const struct gate_config *config;
@@ -60,22 +62,23 @@ struct gate {
     struct core core;
     struct server *server;
     struct builtin *builtin;
-    struct buf code_packages; /* a line each */
+    struct buf code_packages; /* one per line */
     struct principal *local;
     struct front http;
     struct front_stdio *stdio;
     uv_signal_t signals[4];
     struct front_drain drain;
     struct io_timer settled;
+    struct state_fleet_logins *logins; /* NULL: the home shares none */
     struct io_timer ship_look;
-    struct ship_health ship_seen; /* at the last look */
+    struct ship_health ship_seen; /* at the last check */
     struct env_list env;
     struct front_policies *policies;
     struct follow follow;
-    struct settings *settings; /* until the fleet has them */
-    struct fleet *fleet;       /* of many servers */
-    struct io_watch *watches;  /* of the files they come from */
-    char **watched;            /* their paths: the settings may be replaced */
+    struct settings *settings; /* owned here until the fleet has them */
+    struct fleet *fleet;       /* the running servers, if many */
+    struct io_watch *watches;  /* watches the files of the settings */
+    char **watched;            /* copies of their paths: the settings may be replaced */
     size_t watch_count;
     int exit_status;
     bool stopping;
@@ -96,7 +99,7 @@ static void reload_failed(struct gate *g, const char *path, const struct err *er
                     slice_str(err->text));
 }
 
-/* Judging again releases held tools: done only when the settings about it have changed. */
+/* Re-evaluating releases held tools, so it is done only when the settings for it have changed. */
 static int reload_guard(struct gate *g, const struct settings *old, const struct settings *fresh,
                         struct err *err) {
     if (slice_same_str(old->pins.lock, fresh->pins.lock) && old->pins.first_use == fresh->pins.first_use &&
@@ -104,6 +107,7 @@ static int reload_guard(struct gate *g, const struct settings *old, const struct
         old->poison.definitions == fresh->poison.definitions && old->poison.results == fresh->poison.results)
         return 0;
     struct guard_config guard = {.lock = fresh->pins.lock,
+                                 .home = g->config->home,
                                  .ask = fresh->pins.first_use == SETTINGS_FIRST_ASK,
                                  .max_age_ms = fresh->pins.max_age_ms,
                                  .definitions = (enum guard_mode)fresh->poison.definitions,
@@ -137,8 +141,8 @@ static void reload(struct gate *g) {
     char text[ERR_TEXT_MAX] = "";
     const char *late = follow_for_start(&g->follow, fleet_settings(g->fleet));
     if (late) {
-        snprintf(text, sizeof(text), "takes a new start: %s", late);
-        log_warn("these have changed, and a change there takes a new start: %s", late);
+        snprintf(text, sizeof(text), "needs a restart: %s", late);
+        log_warn("these settings have changed and need a restart of the gate: %s", late);
     }
     log_info("settings reloaded");
     audit_put_event(g->core.audit, SLICE("reload"), slice_str(name), (struct slice){0}, slice_str(text));
@@ -155,7 +159,7 @@ static void each_policy(void *owner, void (*each)(void *ctx, const struct core_p
 
 static void policy_written(void *owner, const char *path) {
     struct gate *g = owner;
-    front_policies_look(g->policies, path);
+    front_policies_check(g->policies, path);
 }
 
 static const char *settings_path(void *owner) {
@@ -195,7 +199,7 @@ static void watch_settings(struct gate *g) {
     }
 }
 
-/* ---- the end ---- */
+/* ---- shutdown ---- */
 
 static void gate_stop(struct gate *g) { io_loop_stop(&g->loop); }
 
@@ -222,7 +226,7 @@ static void on_signal(uv_signal_t *handle, int signal) {
             log_warn("SIGUSR2: a hand-over needs a supervisor: start the gate with --workers 1 or more");
         return;
     }
-    if (g->stopping) { /* the second signal: end immediately */
+    if (g->stopping) { /* the second signal: exit immediately */
         g->exit_status = 128 + signal;
         g->at_once = true;
         gate_stop(g);
@@ -239,7 +243,7 @@ static void on_signal(uv_signal_t *handle, int signal) {
 
 static void signals_start(struct gate *g) {
     static const int which[] = {SIGTERM, SIGHUP, SIGUSR2, SIGINT};
-    /* A worker leaves Ctrl-C to its supervisor. */
+    /* A worker ignores Ctrl-C; its supervisor passes it on. */
     for (size_t i = 0; i < ARRAY_LEN(which) - (g->config->worker != NULL); i++) {
         uv_signal_init(&g->loop.uv, &g->signals[i]);
         g->signals[i].data = g;
@@ -248,20 +252,19 @@ static void signals_start(struct gate *g) {
     }
 }
 
-/* ---- the start ---- */
+/* ---- start ---- */
 
-/* The server has no name here: in the lock it is identified by its command. */
-static const char *pin_name_of(char *const *command, struct arena *a) {
+static size_t words_of(char *const *command, struct arena *a, struct slice **ret_words) {
     size_t count = 0;
     while (command[count])
         count++;
-    struct slice *words = arena_array(a, struct slice, count + 1);
+    *ret_words = arena_array(a, struct slice, count + 1);
     for (size_t i = 0; i < count; i++)
-        words[i] = slice_str(command[i]);
-    return risk_supply_name(words, count, a).ptr;
+        (*ret_words)[i] = slice_str(command[i]);
+    return count;
 }
 
-/* `@scope/package` is `scope-package`: a launcher such as npx names no server. */
+/* `@scope/package` becomes `scope-package`. A launcher such as npx does not name the server. */
 static const char *server_name(const char *given, const char *source, struct arena *a) {
     return given ? given : settings_fit_name(slice_str(source[0] == '@' ? source + 1 : source), a);
 }
@@ -269,6 +272,7 @@ static const char *server_name(const char *given, const char *source, struct are
 static int guard_set_up(struct gate *g, struct err *err) {
     const struct gate_config *config = g->config;
     struct guard_config guard = {.lock = config->lock_path,
+                                 .home = config->home,
                                  .ask = config->pins_ask,
                                  .max_age_ms = config->pins_max_age_ms,
                                  .definitions = (enum guard_mode)config->poison,
@@ -299,8 +303,11 @@ static int server_set_up(struct gate *g, struct err *err) {
         if (config->env[i][0] == '=' || !config->env[i][0])
             return err_set(err, "--env `%s`: write it as NAME or NAME=VALUE", config->env[i]);
     s->argv = (const char *const *)config->command;
-    g->server->pin_name = pin_name_of(config->command, a);
-    s->name = server_name(config->name, g->server->pin_name, a);
+    struct slice *words;
+    const size_t count = words_of(config->command, a, &words);
+    /* The server has no configured name: the lock identifies it by its command. */
+    g->server->pin_name = risk_supply_name(words, count, a).ptr;
+    s->name = server_name(config->name, risk_supply_project(words, count, a).ptr, a);
     pins_warn_supply(g->server);
     env_select(&g->env, config->env, config->env_count, true);
     s->envp = (const char *const *)g->env.items;
@@ -314,7 +321,7 @@ _Static_assert((int)SETTINGS_PII_REPORT == (int)FILTER_REPORT &&
                    (int)SETTINGS_PII_ARGUMENTS_BLOCK == (int)PII_ARGUMENTS_BLOCK &&
                    (int)SETTINGS_PII_ORGANISATION == (int)VAULT_ORGANISATION &&
                    (int)SETTINGS_AUDIT_FULL == (int)AUDIT_ARGS_FULL,
-               "settings keep the order of what they set");
+               "both enums have the same order");
 
 static int pii_open(struct gate *g, struct err *err) {
     struct privacy_config config = g->config->pii;
@@ -337,7 +344,7 @@ static void on_audit_changed(void *owner, const struct audit_health *health) {
         log_warn("audit log: %s; see sallyport audit verify", health->finding);
 }
 
-/* The shipper has a thread and does not log. */
+/* The shipper runs in a thread and does not log by itself. */
 static void on_ship_look(struct io_timer *timer) {
     struct gate *g = container_of(timer, struct gate, ship_look);
     struct ship_health now;
@@ -351,7 +358,7 @@ static void on_ship_look(struct io_timer *timer) {
                   "audit.ship.backlog_mb",
                   (unsigned long long)now.backlog);
     g->ship_seen = now;
-    io_timer_arm(&g->loop, timer, GATE_SHIP_LOOK_MS, on_ship_look);
+    io_timer_arm(&g->loop, timer, GATE_SHIP_CHECK_MS, on_ship_look);
 }
 
 static int ship_open(struct gate *g, struct err *err) {
@@ -368,18 +375,18 @@ static int ship_open(struct gate *g, struct err *err) {
         g->exit_status = GATE_STORE_FAILED;
         return -1;
     }
-    io_timer_arm(&g->loop, &g->ship_look, GATE_SHIP_LOOK_MS, on_ship_look);
+    io_timer_arm(&g->loop, &g->ship_look, GATE_SHIP_CHECK_MS, on_ship_look);
     return 0;
 }
 
-/* A lost store starts empty: logged before it is created again. */
-static void tell_lost_store(void *ctx, const char *name, const char *meaning) {
+/* A lost store is created empty, so the loss is logged first. */
+static void note_lost_store(void *ctx, const char *name, const char *meaning) {
     struct buf *out = ctx;
     log_error("`%s` was deleted from the home, or is empty: %s", name, meaning);
     buf_printf(out, "%s%s was deleted: %s", out->len ? "; " : "", name, meaning);
 }
 
-/* Where people decide, for links. */
+/* The address of the page where approvals are decided, for links. */
 static void set_console(struct gate *g) {
     const struct gate_config *config = g->config;
     cleanup_buf struct buf url;
@@ -401,12 +408,22 @@ static void set_console(struct gate *g) {
     g->core.console = mem_dup(url.ptr, url.len);
 }
 
-/* Before anything is opened: it says where. */
+/* Before anything is opened, so that the error names the directory. */
 static int database_join(struct gate *g, struct err *err) {
-    if (state_database_join(g->config->home, g->config->state_database, err) == 0)
+    if (state_database_join(g->config->home, g->config->state_database, err) == 0 &&
+        state_fleet_logins_start(g->config->home, &g->logins, err) == 0)
         return 0;
     g->exit_status = GATE_STORE_FAILED;
     return -1;
+}
+
+static void warn_counters(const struct gate *g) {
+    struct state_health health;
+    if (!state_is_remote(g->core.state) || (g->config->worker && g->config->worker->index))
+        return;
+    state_health(g->core.state, &health);
+    if (health.warning[0])
+        log_warn("%s", health.warning);
 }
 
 static int stores_open(struct gate *g, struct err *err) {
@@ -416,6 +433,7 @@ static int stores_open(struct gate *g, struct err *err) {
         .dir = config->state_dir,
         .prefix = config->state_prefix,
         .fail_mode = config->state_fail_open ? STATE_FAIL_OPEN : STATE_FAIL_CLOSED,
+        .timeout_ms = config->state_timeout_ms,
         .lease_calls = config->state_lease,
         .loop = &g->loop,
     };
@@ -443,14 +461,15 @@ static int stores_open(struct gate *g, struct err *err) {
         return -1;
     cleanup_buf struct buf lost;
     buf_init(&lost, GATE_LOST_TEXT_MAX);
-    state_stores_missing(config->home, tell_lost_store, &lost);
+    state_stores_missing(config->home, note_lost_store, &lost);
     if (config->state_dir && !slice_same_str(config->state_dir, config->home))
-        state_stores_missing(config->state_dir, tell_lost_store, &lost);
+        state_stores_missing(config->state_dir, note_lost_store, &lost);
     if (state_home_format_open(config->home, err) < 0 || state_open(&state, &g->core.state, err) < 0 ||
         audit_open(&audit, &g->core.audit, err) < 0 || stop_open(&g->core, config->home, err) < 0) {
         g->exit_status = GATE_STORE_FAILED;
         return -1;
     }
+    warn_counters(g);
     if (lost.len)
         audit_put_event(g->core.audit, SLICE("store_lost"), (struct slice){0}, (struct slice){0},
                         buf_slice(&lost));
@@ -479,10 +498,11 @@ static int auth_set_up(struct gate *g, struct err *err) {
     const struct gate_config *config = g->config;
     bool loopback = io_is_loopback(config->bind);
     if (g->fleet && config->no_auth && config->settings->public_url)
-        return err_set(err,
-                       "--no-auth is for the loopback only, and public_url says that others reach the gate");
+        return err_set(
+            err,
+            "--no-auth is allowed on the loopback only, and public_url means that others reach the gate");
     if (g->fleet && config->no_auth && !loopback)
-        return err_set(err, "--no-auth is for the loopback only, not for %s", config->bind);
+        return err_set(err, "--no-auth is allowed on the loopback only, not on %s", config->bind);
     if (!g->fleet && !config->token_file && !loopback)
         return err_set(
             err, "listening on %s needs --token-file FILE: everyone who can reach it could use the server",
@@ -495,6 +515,20 @@ static int auth_set_up(struct gate *g, struct err *err) {
     if (s && s->tls.cert && front_secure_new(&g->http, s->tls.cert, s->tls.key, s->tls.client_ca, err) < 0)
         return -1;
     return front_auth_new(&g->http, &auth, err);
+}
+
+static void ceilings_set(struct gate *g, const struct settings *s) {
+    if (s->sessions.idle_ms)
+        g->http.session_idle_ms = s->sessions.idle_ms;
+    if (s->sessions.unsent_mb)
+        g->http.unsent_max = (size_t)s->sessions.unsent_mb << 20;
+    g->http.most.grant_sessions = (size_t)s->sessions.per_grant;
+    g->http.most.grant_conns = (size_t)s->sessions.connections_per_grant;
+    g->http.most.address_conns = (size_t)s->sessions.connections_per_address;
+    g->core.channels->processes_max = (uint32_t)s->sessions.processes;
+    g->core.channels->grant_processes_max = (uint32_t)s->sessions.processes_per_grant;
+    g->drain.not_ready_ms = s->drain.not_ready_ms;
+    g->drain.timeout_ms = s->drain.timeout_ms;
 }
 
 static int front_start(struct gate *g, struct err *err) {
@@ -511,22 +545,16 @@ static int front_start(struct gate *g, struct err *err) {
         return -1;
     g->drain = (struct front_drain){
         .front = &g->http, .core = &g->core, .timeout_ms = FRONT_DRAIN_MS, .over = on_drained, .owner = g};
-    if (config->settings) {
-        if (config->settings->sessions.idle_ms)
-            g->http.session_idle_ms = config->settings->sessions.idle_ms;
-        if (config->settings->sessions.unsent_mb)
-            g->http.unsent_max = (size_t)config->settings->sessions.unsent_mb << 20;
-        g->drain.not_ready_ms = config->settings->drain.not_ready_ms;
-        g->drain.timeout_ms = config->settings->drain.timeout_ms;
-    }
+    if (config->settings)
+        ceilings_set(g, config->settings);
     return 0;
 }
 
-/* Logged when everything is open: from here on requests are answered. The last line without a time, because
- * programs that start a gate read the address in it. */
-static void tell_listening(const struct gate *g) {
+/* Logged once requests are answered. The last line has no time stamp, because programs that start a gate
+ * read the address from it. */
+static void log_listening(const struct gate *g) {
     const struct gate_config *config = g->config;
-    if (!g->stdio && !config->worker) { /* a supervisor logs it, when all of its workers listen */
+    if (!g->stdio && !config->worker) { /* the supervisor logs it when all of its workers listen */
         bool v6 = strchr(config->bind, ':') != NULL;
         log_info("listening on %s://%s%s%s:%u%s", g->http.tls ? "https" : "http", v6 ? "[" : "", config->bind,
                  v6 ? "]" : "", g->http.port, config->transport == GATE_SSE ? "/sse" : "/mcp");
@@ -534,8 +562,8 @@ static void tell_listening(const struct gate *g) {
     log_set_timed(true);
 }
 
-/* One mapping of /proc/self/smaps: of a file, and without a page of our own in it (relocated data has some).
- * What is shared lives on in the file. */
+/* One mapping of /proc/self/smaps: file-backed, and without private pages (relocated data has some).
+ * Shared pages can be read from the file again. */
 struct mapping {
     unsigned long from;
     unsigned long to;
@@ -544,11 +572,11 @@ struct mapping {
 
 static void mapping_release(const struct mapping *m) {
     if (m->clean && m->to > m->from)
-        madvise((void *)m->from, m->to - m->from, MADV_DONTNEED); /* a refusal costs nothing */
+        madvise((void *)m->from, m->to - m->from, MADV_DONTNEED); /* failure is harmless */
 }
 
-/* Pages of programs and libraries that only the start needed go back to the system; the others return at
- * their next use. */
+/* Returns pages of programs and libraries that only the start needed to the system. The others are paged
+ * in again at their next use. */
 static void release_start_pages(void) {
     cleanup_file FILE *maps = fopen("/proc/self/smaps", "re");
     struct mapping m = {0};
@@ -612,11 +640,11 @@ static int code_limits(const struct settings *s, struct code_config *config, str
 }
 
 static int code_is_taken(struct err *err) {
-    return err_set(err, "a server is called `code`, which is the name of the built-in one: rename it, or "
-                        "say `code: {enabled: false}`");
+    return err_set(err, "a server is named `code`, which is the name of the built-in server: rename it, or "
+                        "set `code: {enabled: false}`");
 }
 
-/* The built-in server stands beside those of the settings, under a name of its own. */
+/* The built-in server is added to those of the settings under its own name. */
 static int code_set_up(struct gate *g, struct err *err) {
     const struct settings *s = fleet_settings(g->fleet);
     if (!s->code.enabled)
@@ -632,6 +660,7 @@ static int code_set_up(struct gate *g, struct err *err) {
     }
     buf_put_char(&g->code_packages, '\0');
     struct code_config config = {.home = g->config->home,
+                                 .uids = s->code.uids,
                                  .min_tier = (int)s->code.min_tier,
                                  .bash = s->code.bash,
                                  .packages = g->code_packages.ptr,
@@ -649,7 +678,7 @@ static int code_set_up(struct gate *g, struct err *err) {
     if (!config.face)
         return err_set(
             err,
-            "code.profile `%s`: there are native, code-execution-mcp, python-interpreter, codemode, datagen",
+            "code.profile `%s`: must be native, code-execution-mcp, python-interpreter, codemode or datagen",
             s->code.profile);
     if (server_find(&g->core, SLICE("code")))
         return code_is_taken(err);
@@ -666,7 +695,7 @@ static int fleet_set_up(struct gate *g, struct err *err) {
     g->fleet = g->http.fleet = fleet_new(&g->http, g->config->home);
     if (fleet_apply(g->fleet, steal(g->settings), err) < 0)
         return -1;
-    if (g->config->code) /* on stdio: it is the one that the client sees */
+    if (g->config->code) /* on stdio: it is the only server */
         return server_find(&g->core, SLICE("code")) ? code_is_taken(err) : server_set_up(g, err);
     if (code_set_up(g, err) < 0)
         return -1;
@@ -680,21 +709,23 @@ static int policy_set_up(struct gate *g, struct err *err) {
         return front_policies_bind(g->policies, g->config->policy_path, &g->core.policy, &g->follow.policy,
                                    err);
     if (!g->config->code)
-        return 0; /* every server has its own */
+        return 0; /* every server has its own policy */
     cleanup_problems struct policy_problems problems;
     policy_problems_init(&problems);
     static const char allow[] = "{\"version\":\"1\",\"default\":\"allow\"}";
     return policy_load(SLICE(allow), "built-in", &g->core.policy, &problems);
 }
 
-static void on_spawner_lost(void *owner, int status, bool replaced) {
+static void on_spawner_lost(void *owner, enum spawn_loss how, int status, bool replaced) {
     struct gate *g = owner;
     char text[160];
     snprintf(text, sizeof(text), "the process that starts programs %s %d; %s",
-             WIFSIGNALED(status) ? "was killed by signal" : "ended with status",
+             how == SPAWN_HUNG     ? "did not answer, and was killed by signal"
+             : WIFSIGNALED(status) ? "was killed by signal"
+                                   : "ended with status",
              WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
-             replaced ? "another one has taken its place, and servers are started again"
-                      : "nothing took its place: restart the gate to start servers again");
+             replaced ? "it was restarted, and servers are started again"
+                      : "it could not be restarted: restart the gate to start servers again");
     log_error("%s", text);
     audit_put_event(g->core.audit, SLICE("spawner_lost"), (struct slice){0}, (struct slice){0},
                     slice_str(text));
@@ -710,7 +741,7 @@ static void worker_ready(struct gate *g) {
     w->shared->slots[w->index].pid = getpid();
     w->shared->slots[w->index].accepts = true;
     if (write(w->ready_fd, "", 1) != 1)
-        log_warn("tell the supervisor: %s", strerror(errno));
+        log_warn("notify the supervisor: %s", strerror(errno));
     close(w->ready_fd);
 }
 
@@ -751,13 +782,13 @@ static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
     if (g->config->site.open && !g->stdio)
         g->http.site = g->config->site.open(g->config->site.ctx, &g->core, g->config, g->http.port);
     io_timer_arm(&g->loop, &g->settled, GATE_SETTLED_MS, on_settled);
-    tell_listening(g);
+    log_listening(g);
     worker_ready(g);
     return 0;
 }
 
 static void gate_free(struct gate *g, struct spawn *spawn) {
-    g->stopping = true; /* a signal that comes while children are waited for finds no front any more */
+    g->stopping = true; /* a signal that arrives while waiting for children must not use the freed front */
     front_drain_free(&g->drain);
     io_timer_stop(&g->loop, &g->settled);
     io_timer_stop(&g->loop, &g->ship_look);
@@ -791,9 +822,10 @@ static void gate_free(struct gate *g, struct spawn *spawn) {
     ship_settle(ship);
     audit_close(audit);
     ship_end(ship);
+    state_fleet_logins_end(g->logins);
     state_close(state);
     principal_unref(g->local);
-    if (!g->at_once) /* their input has been closed: they may end by themselves */
+    if (!g->at_once) /* their input is closed: they may exit on their own */
         spawn_await(spawn, FRONT_CHILDREN_MS);
     spawn_stop(spawn);
     io_loop_free(&g->loop);
@@ -816,6 +848,7 @@ void gate_config_from(struct gate_config *config, struct settings *take_settings
     config->state_database = s->state.database;
     config->state_prefix = s->state.prefix;
     config->state_fail_open = s->state.fail_mode == SETTINGS_FAIL_OPEN;
+    config->state_timeout_ms = s->state.timeout_ms;
     config->state_lease = s->state.lease;
     config->audit_args = (enum audit_args_mode)s->audit.arguments;
     config->audit_hash_needed = s->audit.hash == SETTINGS_HASH_NEEDED;
@@ -849,9 +882,19 @@ void gate_config_from(struct gate_config *config, struct settings *take_settings
     config->park_ms = s->request_state.keep_ms;
 }
 
-/* One server, over HTTP: nothing is ever started. */
+/* One server over HTTP: no child process is ever started. */
 static bool starts_programs(const struct gate_config *config) {
     return config->settings || config->code || !config->upstream_url;
+}
+
+/* Pages of a mapped file that was cut short are gone, and what they held with them: only a new start helps.
+ */
+static void on_bus_error(int sig) {
+    static const char text[] =
+        "sallyport: error: a file in the home was cut short while it was in use, or the "
+        "disk cannot be read: the gate ends\n";
+    (void)sig;
+    _exit(write(STDERR_FILENO, text, sizeof(text) - 1) < 0 ? 1 : GATE_STORE_FAILED);
 }
 
 int gate_run(const struct gate_config *config, int *ret_exit, struct err *err) {
@@ -861,6 +904,7 @@ int gate_run(const struct gate_config *config, int *ret_exit, struct err *err) {
     struct gate *g = mem_zalloc(sizeof(*g));
     g->config = config;
     g->settings = config->settings;
+    signal(SIGBUS, on_bus_error);
     io_loop_init(&g->loop);
     session_core_init(&g->core, &g->loop, spawn);
     int rc = gate_start(g, spawn, err);

@@ -1,12 +1,12 @@
-/* The running gate: one server behind it, or many; one transport in front. */
+/* The running gate: one or many servers behind it, one transport in front. */
 #pragma once
 
 #include "base/err.h"
 #include "front/gate_config.h"
 
-/* Copies the settings of the gate itself; values already in the config stay. */
+/* Copies the gate's own settings. Values already in the config stay. */
 void gate_config_from(struct gate_config *config, struct settings *take_settings);
 enum { GATE_STORE_FAILED = 4 };
-/* Runs until a signal stops it or the wrapped server ends. *ret_exit is the status to exit with; when the
- * gate cannot start it is set only if a store is the reason. */
+/* Runs until a signal stops it or the wrapped server exits. *ret_exit is the exit status. When the gate
+ * cannot start, it is set only if a store is the reason. */
 int gate_run(const struct gate_config *config, int *ret_exit, struct err *err);

@@ -1,4 +1,4 @@
-/* What the processes of one gate share: memory that a supervisor made before it started them. */
+/* What the processes of one gate share: memory that the supervisor creates before it starts them. */
 #pragma once
 
 #include "front/limits.h"
@@ -10,10 +10,10 @@
 struct trail_slot;
 
 struct gate_slot {       /* one worker */
-    _Atomic int32_t pid; /* 0: none */
+    _Atomic int32_t pid; /* 0: not running */
     _Atomic uint32_t conns;
     _Atomic bool accepts;
-    char tag[FRONT_TAG + 1]; /* written before it accepts */
+    char tag[FRONT_TAG + 1]; /* written before it accepts connections */
 };
 
 struct gate_shared {
@@ -21,9 +21,9 @@ struct gate_shared {
 };
 
 struct gate_worker {
-    struct gate_shared *shared; /* NULL: this gate is one process */
+    struct gate_shared *shared; /* NULL: a gate of one process */
     struct trail_slot *trails;  /* see trail_shared_bytes() */
-    unsigned index;             /* of the slot */
+    unsigned index;             /* the index of its slot */
     unsigned count;
     int listen_fd;
     int ready_fd; /* a byte is written to it when the worker accepts connections */

@@ -30,7 +30,7 @@ static bool check_meta(const struct http_head *head, const struct msg *m, struct
     uint32_t capabilities = meta_node(m, META_CAPABILITIES);
     struct slice header = http_value(head, HTTP_FIELD_MCP_VERSION);
     if (!version || !tape_is(&m->tape, version, TAPE_STRING))
-        return fail(fault, RPC_INVALID_PARAMS, "params._meta must carry " META_VERSION);
+        return fail(fault, RPC_INVALID_PARAMS, "params._meta must contain " META_VERSION);
     if (!header.len || !tape_eq(&m->tape, version, header))
         return fail(fault, RPC_HEADER_MISMATCH, "the MCP-Protocol-Version header must equal params._meta");
     if (!front_is_modern_version(header) || !front_is_known_version(header)) {
@@ -40,11 +40,11 @@ static bool check_meta(const struct http_head *head, const struct msg *m, struct
         return false;
     }
     if (!capabilities || !tape_is(&m->tape, capabilities, TAPE_OBJECT))
-        return fail(fault, RPC_INVALID_PARAMS, "params._meta must carry " META_CAPABILITIES);
+        return fail(fault, RPC_INVALID_PARAMS, "params._meta must contain " META_CAPABILITIES);
     return true;
 }
 
-/* Which methods mirror a member of params in Mcp-Name. */
+/* The methods that mirror a member of params in Mcp-Name. */
 static const struct {
     const char *method;
     const char *member;
@@ -66,7 +66,7 @@ static bool check_name(const struct http_head *head, const struct msg *m, struct
     if (!http_has(head, HTTP_FIELD_MCP_NAME) ||
         !mirror_decode(http_value(head, HTTP_FIELD_MCP_NAME), a, &text) || !node ||
         !tape_eq(&m->tape, node, text))
-        return fail(fault, RPC_HEADER_MISMATCH, "the Mcp-Name header must equal what the message names");
+        return fail(fault, RPC_HEADER_MISMATCH, "the Mcp-Name header must equal the name in the message");
     return true;
 }
 
@@ -74,7 +74,8 @@ bool header_check_modern(const struct http_head *head, const struct msg *m, stru
                          struct header_fault *ret_fault) {
     bool named = http_has(head, HTTP_FIELD_MCP_METHOD);
     bool request = m->rpc.kind == RPC_REQUEST;
-    /* The revision says nothing about headers of notifications: they may be absent, but not wrong. */
+    /* The specification is silent about headers of notifications: they may be missing, but must not be
+     * wrong. */
     if (request && !check_meta(head, m, a, ret_fault))
         return false;
     if ((request && !named) ||

@@ -11,7 +11,7 @@ struct header_fault {
     struct slice data; /* JSON for error.data, or empty */
 };
 
-/* Does this request claim to be of the modern era? */
+/* Does this request declare the modern era? */
 bool header_is_modern(const struct http_head *head, const struct msg *m);
 /* Checks `_meta` and the mirrored headers; false with the fault to answer (HTTP 400). */
 bool header_check_modern(const struct http_head *head, const struct msg *m, struct arena *a,

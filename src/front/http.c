@@ -32,7 +32,8 @@ static struct io_loop *conn_loop(struct front_conn *c) { return c->front->loop; 
 
 static void arm(struct front_conn *c, uint64_t ms) { io_timer_arm(conn_loop(c), &c->timer, ms, conn_timer); }
 
-/* A process of this gate ends its connection with its client's; another gate keeps some for later. */
+/* A connection from a process of this gate closes with its client's; another gate keeps some for later
+ * requests. */
 static void arm_idle(struct front_conn *c) {
     if (c->peer && !c->from_node)
         io_timer_stop(conn_loop(c), &c->timer);
@@ -47,14 +48,14 @@ static void conn_reset_request(struct front_conn *c) {
     block_unref(c->body);
     block_unref(c->held);
     c->head_copy = c->body = c->held = NULL;
-    c->waited = false;
+    c->waited = c->cookie_waited = false;
     c->body_len = 0;
     front_share_bytes_end(c);
-    c->told_continue = c->got_bytes = false;
+    c->sent_continue = c->got_bytes = false;
 }
 
-/* How many there are, for the other workers. */
-static void tell_conns(const struct front *f) {
+/* Publishes the number of connections for the other workers. */
+static void publish_conn_count(const struct front *f) {
     if (f->worker)
         f->worker->shared->slots[f->worker->index].conns = f->conn_count - f->peer_count;
 }
@@ -67,9 +68,10 @@ static void conn_free(struct front_conn *c, bool gracefully) {
     front_memo_clear(&c->memo);
     front_relay_free(c->relay);
     list_remove(&c->node);
+    list_remove(&c->waiting);
     f->peer_count -= c->peer;
     f->conn_count--;
-    tell_conns(f);
+    publish_conn_count(f);
     if (gracefully)
         io_conn_finish(c->io);
     else
@@ -78,7 +80,7 @@ static void conn_free(struct front_conn *c, bool gracefully) {
     free(c);
 }
 
-/* The connection is gone while an answer was being written. */
+/* The connection was closed while a response was being written. */
 void front_conn_close(struct front_conn *c) {
     void (*gone)(void *) = c->gone;
     void *owner = c->owner;
@@ -96,7 +98,7 @@ void front_conn_take(struct front_conn *c, void *owner, void (*gone)(void *), vo
     c->alive = alive;
 }
 
-/* The answer is out: the connection is free for the next request. */
+/* The response is sent: the connection is free for the next request. */
 static void conn_done(struct front_conn *c) {
     front_conn_take(c, NULL, NULL, NULL, NULL);
     if (!c->keep_alive || c->front->draining || c->front->leaving) {
@@ -155,8 +157,8 @@ static void dispatch(struct front_conn *c, struct http_head *head, struct block 
     arena_reset(&f->scratch);
 }
 
-/* The request waits for something and is processed again then. Its bytes stay in place: no read may move what
- * is referred to. */
+/* The request waits for something and is processed again later. Its bytes stay in place: no read may move
+ * what is referred to. */
 void front_conn_hold(struct front_conn *c, const struct http_head *head, struct block *b, struct slice body) {
     c->held = block_ref(b);
     c->held_body = body;
@@ -168,19 +170,18 @@ void front_conn_release(struct front_conn *c) {
     const char *why;
     struct block *b = c->held;
     c->held = NULL;
-    front_conn_take(c, NULL, NULL, NULL, NULL);
     CHECK(http_parse_request(c->held_head, &c->front->head, &why) > 0);
     dispatch(c, &c->front->head, b, c->held_body);
     block_unref(b);
 }
 
-static void tell_continue(struct front_conn *c, const struct http_head *head) {
-    if (head->expect_continue && !c->told_continue)
+static void send_continue(struct front_conn *c, const struct http_head *head) {
+    if (head->expect_continue && !c->sent_continue)
         io_conn_put(c->io, SLICE("HTTP/1.1 100 Continue\r\n\r\n"));
-    c->told_continue = true;
+    c->sent_continue = true;
 }
 
-/* Bodies share a ceiling, so that many concurrent ones cannot take all memory. */
+/* Large bodies share a ceiling, so that many concurrent ones cannot use up the memory. */
 static bool count_body(struct front_conn *c, size_t len) {
     if ((c->known && len <= FRONT_BODY_SMALL) || front_share_bytes(c, len))
         return true;
@@ -211,7 +212,8 @@ static struct http_head *head_again(struct front_conn *c) {
     return head;
 }
 
-/* Bytes of a chunked body move into a block of their own. Consumed bytes, or -1 when it was refused. */
+/* Moves bytes of a chunked body into a separate block. Returns the consumed bytes, or -1 if the body was
+ * refused. */
 static ptrdiff_t take_chunks(struct front_conn *c, char *ptr, size_t len) {
     size_t need = c->body_len + len;
     if (need > MSG_BYTES_MAX) {
@@ -248,12 +250,12 @@ static bool begin_chunks(struct front_conn *c, const struct http_head *head, con
     c->head_copy = block_new(&conn_loop(c)->blocks, c->head_len);
     memcpy(c->head_copy->data, ptr, c->head_len);
     http_chunked_init(&c->chunked);
-    tell_continue(c, head);
+    send_continue(c, head);
     return true;
 }
 
-/* Takes one request from the start of the input. Returns consumed bytes, 0 when more are needed, -1 when the
- * connection is in use. */
+/* Takes one request from the start of the input. Returns the consumed bytes, 0 if more are needed, -1 if
+ * the connection is in use. */
 static ptrdiff_t take_request(struct front_conn *c, struct block *b, char *ptr, size_t len) {
     if (c->head_copy)
         return take_chunks(c, ptr, len);
@@ -278,7 +280,7 @@ static ptrdiff_t take_request(struct front_conn *c, struct block *b, char *ptr, 
     if (len < (size_t)got + body) {
         if (!admit_body(c, head, body))
             return -1;
-        tell_continue(c, head);
+        send_continue(c, head);
         io_conn_want(c->io, (size_t)got + body);
         return 0;
     }
@@ -286,7 +288,7 @@ static ptrdiff_t take_request(struct front_conn *c, struct block *b, char *ptr, 
     return got + (ptrdiff_t)body;
 }
 
-/* A request may free the struct; the handle shows it. */
+/* Handling a request may free the struct; the handle detects that. */
 static bool conn_is_open(struct io_conn *io) { return !io->closing && !io->finishing; }
 
 static void on_secured(void *owner, int status, const char *why) {
@@ -297,9 +299,9 @@ static void on_secured(void *owner, int status, const char *why) {
         front_conn_close(c);
 }
 
-/* The PROXY protocol header, before anything else. Returns consumed bytes; more than `len` when nothing is
- * left to read here. */
-static size_t look_for_v2(struct front_conn *c, const char *ptr, size_t len) {
+/* Reads the PROXY protocol header, which comes first. Returns the consumed bytes; more than `len` if the
+ * connection is closed or needs more. */
+static size_t read_proxy_v2(struct front_conn *c, const char *ptr, size_t len) {
     ptrdiff_t n = front_proxy_v2(c, ptr, len);
     if (n == -1)
         return len + 1;
@@ -307,7 +309,7 @@ static size_t look_for_v2(struct front_conn *c, const char *ptr, size_t len) {
         front_conn_close(c);
         return len + 1;
     }
-    c->look_v2 = false;
+    c->expect_proxy_v2 = false;
     if (!c->front->tls)
         return (size_t)n;
     io_tls_start_server(c->io, c->front->tls, slice_of(ptr + n, len - (size_t)n), on_secured);
@@ -316,7 +318,7 @@ static size_t look_for_v2(struct front_conn *c, const char *ptr, size_t len) {
 
 static size_t on_data(struct io_conn *io, void *owner, struct block *b, char *ptr, size_t len) {
     struct front_conn *c = owner;
-    size_t used = c->look_v2 ? look_for_v2(c, ptr, len) : 0;
+    size_t used = c->expect_proxy_v2 ? read_proxy_v2(c, ptr, len) : 0;
     if (used > len)
         return 0;
     while (used < len && conn_is_open(io) && c->state == FRONT_READING) {
@@ -364,10 +366,11 @@ static void conn_begin(struct front_conn *c) {
     struct front *f = c->front;
     list_push(&f->conns, &c->node);
     f->conn_count++;
-    tell_conns(f);
+    publish_conn_count(f);
     front_proxy_enter(c);
     if (c->peer)
-        c->trusted = c->look_v2 = false; /* what peers say of their clients is in a header of theirs */
+        c->trusted = c->expect_proxy_v2 =
+            false; /* peers send their client's address in a header of their own */
     front_share_enter(c);
     front_share_make_room(c);
 }
@@ -386,7 +389,7 @@ void front_conn_from_peer(struct io_listener *l, void *owner, int take_fd) {
     io_conn_read(c->io, true);
 }
 
-/* Until here it was a stranger; from here on requests say who their clients are. */
+/* Until here the peer was unauthenticated. From here on its requests carry their own clients. */
 static void on_node_secured(void *owner, int status, const char *why) {
     struct front_conn *c = owner;
     CHECK_MAGIC(c, FRONT_CONN_MAGIC);
@@ -438,13 +441,13 @@ static void on_incoming(struct io_listener *l, void *owner, int take_fd) {
         return;
     }
     arm_idle(c);
-    if (f->tls && !c->look_v2)
+    if (f->tls && !c->expect_proxy_v2)
         io_tls_start_server(c->io, f->tls, (struct slice){0}, on_secured);
     else
         io_conn_read(c->io, true);
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 static const char *date_text(struct front *f) {
     uint64_t now = io_now_ms(f->loop);
@@ -635,7 +638,7 @@ void front_events_end(struct front_conn *c) {
     conn_done(c);
 }
 
-/* ---- answers of other processes ---- */
+/* ---- responses of other processes ---- */
 
 static bool is_ours_to_say(struct slice name) {
     static const char *const names[] = {"Connection",     "Keep-Alive", "Transfer-Encoding",
@@ -685,7 +688,7 @@ void front_relay_end(struct front_conn *c) {
 
 /* ---- the listener ---- */
 
-/* A worker that has more connections than another leaves the next one to it. */
+/* A worker with more connections than another one leaves the next connection to it. */
 static bool may_accept(void *owner) {
     const struct front *f = owner;
     const struct gate_worker *w = f->worker;
@@ -702,6 +705,7 @@ int front_http_start(struct front *f, const struct gate_config *config, struct e
     map_init(&f->sessions);
     map_init(&f->stateless);
     map_init(&f->grants);
+    map_init(&f->grant_sessions);
     map_init(&f->strangers);
     arena_init(&f->scratch);
     buf_init(&f->out, HTTP_HEAD_MAX);
@@ -750,7 +754,7 @@ void front_http_end(struct front *f) {
 }
 
 void front_http_stop(struct front *f) {
-    if (!f->conns.next) /* never started */
+    if (!f->conns.next) /* was never started */
         return;
     io_timer_stop(f->loop, &f->unsent_timer);
     front_http_hush(f);
@@ -761,6 +765,7 @@ void front_http_stop(struct front *f) {
     session_end_closed(f->core);
     map_free(&f->sessions);
     map_free(&f->grants);
+    map_free(&f->grant_sessions);
     map_free(&f->strangers);
     arena_free(&f->scratch);
     buf_free(&f->out);

@@ -10,8 +10,8 @@
 #define CLAIM_DEPTH_MAX 8
 #define FACTS_MIN 32
 
-/* What stands in logs, keys and paths is short and plain; where that would lose something, a hash keeps two
- * names apart. */
+/* Names in logs, keys and paths are short and plain. Where that would lose information, a hash keeps two
+ * names distinct. */
 const char *identity_id(struct arena *a, const char *kind, struct slice name) {
     bool plain = name.len <= FRONT_ID_MAX;
     for (size_t i = 0; plain && i < name.len; i++)
@@ -47,7 +47,7 @@ void identity_add(struct identity *who, struct arena *a, const char *name, struc
 
 /* ---- claims ---- */
 
-/* A claim about the token, not about its subject: other tokens of the same person differ in it. */
+/* A claim about the token, not about its subject: it differs between tokens of the same subject. */
 static bool is_of_the_token(struct slice claim) {
     static const char *const names[] = {"exp",   "iat",     "nbf",    "jti", "aud", "auth_time",
                                         "nonce", "at_hash", "c_hash", "sid", "uti", "rh"};
@@ -58,9 +58,9 @@ static bool is_of_the_token(struct slice claim) {
 }
 
 struct place {
-    uint32_t at, end; /* node of the next key or element, and the first behind the container */
+    uint32_t at, end; /* node of the next key or element, and the first node after the container */
     bool list;
-    struct slice name; /* of the container, with a dot behind it; empty for the root */
+    struct slice name; /* of the container, with a dot at the end; empty for the root */
 };
 
 static void add_scalar(struct identity *who, struct arena *a, const struct tape *t, uint32_t node,
@@ -69,7 +69,7 @@ static void add_scalar(struct identity *who, struct arena *a, const struct tape 
     identity_add(who, a, name.ptr, value);
     if (!slice_is(name, "scope"))
         return;
-    struct slice word; /* a list by another name */
+    struct slice word; /* a list under another name */
     while (value.len) {
         slice_cut(&value, ' ', &word);
         identity_add(who, a, arena_printf(a, "scope.%.*s", SLICE_FMT(word)).ptr, SLICE("true"));
@@ -77,7 +77,7 @@ static void add_scalar(struct identity *who, struct arena *a, const struct tape 
 }
 
 static struct slice name_of(struct arena *a, const struct place *in, struct slice key) {
-    /* identity.name is the principal's own name: what people call themselves must not stand in for it. */
+    /* identity.name is the principal's own name: a claim called `name` must not replace it. */
     if (!in->name.len && slice_is(key, "name"))
         key = SLICE("full_name");
     return arena_printf(a, "%.*s%.*s", SLICE_FMT(in->name), SLICE_FMT(key));
@@ -96,7 +96,7 @@ void identity_from_claims(struct identity *who, struct arena *a, const struct jw
         uint32_t key = in->at, node = in->list ? key : key + 1;
         in->at = tape_node(t, node)->next;
         bool nested = tape_is(t, node, TAPE_OBJECT) || tape_is(t, node, TAPE_ARRAY);
-        if (in->list) { /* a list of texts; other lists are ignored */
+        if (in->list) { /* a list of strings; other lists are ignored */
             if (tape_is(t, node, TAPE_STRING))
                 identity_add(who, a, name_of(a, in, tape_text(t, node, a)).ptr, SLICE("true"));
             continue;
@@ -105,7 +105,7 @@ void identity_from_claims(struct identity *who, struct arena *a, const struct jw
         if (depth == 1 && is_of_the_token(text))
             continue;
         struct slice name = name_of(a, in, text);
-        /* OpenID Connect 5.6.2: the issuer left claims out and refers to another source. */
+        /* OpenID Connect 5.6.2: the issuer left claims out and refers to another source for them. */
         if (depth == 1 && slice_is(text, "_claim_names"))
             who->excess = true;
         if (nested && depth == CLAIM_DEPTH_MAX)
@@ -130,7 +130,7 @@ static bool fact_is(const struct identity *who, struct slice key, struct slice v
     return false;
 }
 
-/* The claim has that value, or is a list with it. */
+/* Does the claim have that value, or is it a list that contains it? */
 static bool claim_fits(const struct identity *who, const char *pair, struct arena *a) {
     struct slice value = slice_str(pair), claim;
     slice_cut(&value, '\n', &claim);

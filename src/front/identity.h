@@ -1,4 +1,4 @@
-/* People and machines that show no grant: what is known of them becomes facts, and the rules of the settings
+/* Clients without a grant: their claims become facts, and the rules of the settings
  * say what they may do.
  *
  *   claims {"sub":"anna","groups":["ops"]} ──▶ identity.sub = anna, identity.groups.ops = true
@@ -14,21 +14,21 @@ struct settings_rule;
 struct identity {
     enum principal_kind kind;
     const char *id;
-    struct policy_fact *facts; /* in the arena */
+    struct policy_fact *facts; /* allocated in the arena */
     size_t count, cap;
-    bool excess; /* some facts could not be held: then nothing that is left out may be what a rule denies */
+    bool excess; /* some facts were left out: a deny rule could depend on them, so every call is denied */
 };
 
-/* "KIND:NAME", or a hash of the name where that is too long or not plain; in the arena. */
+/* "KIND:NAME", or a hash of the name if that is too long or not plain. Allocated in the arena. */
 const char *identity_id(struct arena *a, const char *kind, struct slice name);
-/* "identity.NAME" = value; what is too long or too much is left out and sets `excess`. */
+/* Adds "identity.NAME" = value. A fact that is too long or one too many is left out and sets `excess`. */
 void identity_add(struct identity *who, struct arena *a, const char *name, struct slice value);
 void identity_from_claims(struct identity *who, struct arena *a, const struct jwt *jwt);
 
-/* The first rule that fits, or NULL. */
+/* The first matching rule, or NULL. */
 const struct settings_rule *identity_rule(const struct identity *who, const struct settings_rule *rules,
                                           size_t count);
-/* A principal that may do what the rule says (NULL: everything), except for its policy and its grant. */
+/* A principal with the permissions of the rule (NULL: all), without its policy and its grant. */
 struct principal *identity_principal(const struct identity *who, const struct settings_rule *rule);
-/* A text that is equal for two identities with the same claims and permissions; in the arena. */
+/* A text that is equal for identities with the same claims and permissions. Allocated in the arena. */
 struct slice identity_key(const struct identity *who, const struct settings_rule *rule, struct arena *a);

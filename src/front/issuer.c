@@ -8,13 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where the metadata may lie, in the order of asking. */
+/* Possible locations of the metadata, in the order in which they are tried. */
 enum place { PLACE_OIDC, PLACE_OAUTH, PLACE_END };
 
 struct front_issuer {
     const struct settings_issuer *settings;
     struct jwt_rules rules;
-    const char *audiences[SETTINGS_WORDS_MAX + 2]; /* the last one is the endpoint's, while judging */
+    const char *audiences[SETTINGS_WORDS_MAX + 2]; /* the last entry is the endpoint's, during verification */
     size_t audience_count;
     uint32_t algorithms;
     char *default_audience;
@@ -22,11 +22,11 @@ struct front_issuer {
     void (*changed)(void *owner);
     void *owner;
     struct jwt_keys *keys;
-    char *keys_url; /* as discovered */
+    char *keys_url; /* from discovery */
     uint64_t keys_ms;
     struct up_fetch *fetch;
     enum place place;
-    uint32_t tokens; /* of the bucket that holds back askers */
+    uint32_t tokens; /* of the bucket that rate-limits fetches */
     uint64_t tokens_ms;
     struct io_timer refresh;
 };
@@ -56,7 +56,7 @@ static void on_refresh(struct io_timer *timer) {
     fetch_start(container_of(timer, struct front_issuer, refresh));
 }
 
-/* Keys that can no longer be confirmed are given up after a while: one of them may have been withdrawn. */
+/* Keys that can no longer be refreshed are dropped after a while: one of them may have been revoked. */
 static void fetch_over(struct front_issuer *i, const char *fault) {
     uint64_t now_ms = io_now_ms(issuer_loop(i));
     if (fault)
@@ -84,9 +84,9 @@ static void on_keys(void *owner, const struct up_fetch_answer *answer) {
     struct jwt_keys *keys = NULL;
     i->fetch = NULL;
     if (answer->status != 200) {
-        snprintf(err.text, sizeof(err.text), "its keys: %s %d", answer->why ? answer->why : "status",
+        snprintf(err.text, sizeof(err.text), "fetch its keys: %s %d", answer->why ? answer->why : "status",
                  answer->status);
-        free(steal(i->keys_url)); /* they may have moved */
+        free(steal(i->keys_url)); /* the URL of the keys may have changed */
         fetch_over(i, err.text);
         return;
     }
@@ -104,7 +104,7 @@ static void fetch_keys(struct front_issuer *i) {
     get(i, i->settings->jwks ? i->settings->jwks : i->keys_url, on_keys);
 }
 
-/* A document that names another issuer is refused, whatever server sent it. */
+/* A document that names another issuer is refused, whichever server sent it. */
 static char *keys_url_in(const struct front_issuer *i, struct slice text) {
     cleanup_arena struct arena a;
     cleanup_tape struct tape t;
@@ -129,10 +129,10 @@ static void on_metadata(void *owner, const struct up_fetch_answer *answer) {
     else if (++i->place < PLACE_END)
         fetch_metadata(i);
     else
-        fetch_over(i, answer->why ? answer->why : "its metadata names no keys of this issuer");
+        fetch_over(i, answer->why ? answer->why : "its metadata has no jwks_uri for this issuer");
 }
 
-/* OpenID puts the well-known part behind the issuer's path, RFC 8414 in front of it. */
+/* OpenID appends the well-known part to the issuer's path; RFC 8414 puts it in front. */
 static void fetch_metadata(struct front_issuer *i) {
     struct arena a;
     arena_init(&a);
@@ -167,7 +167,7 @@ bool front_issuer_ask(struct front_issuer *i) {
     return i->fetch != NULL;
 }
 
-/* ---- judging ---- */
+/* ---- verification ---- */
 
 enum jwt_fault front_issuer_judge(struct front_issuer *i, const struct jwt *jwt, struct slice endpoint,
                                   uint64_t now_ms, uint64_t *ret_expires_ms) {
@@ -176,7 +176,7 @@ enum jwt_fault front_issuer_judge(struct front_issuer *i, const struct jwt *jwt,
     i->audiences[i->audience_count] = arena_dup(&a, endpoint).ptr;
     i->rules.audience_count = i->audience_count + (endpoint.len > 0);
     uint64_t expires_s = 0;
-    /* The claims first: a token that is not for us must not cause a fetch of our issuer's keys. */
+    /* Claims are checked first: a token for another audience must not cause a fetch of the issuer's keys. */
     enum jwt_fault fault = jwt_judge(jwt, &i->rules, now_ms / 1000, &expires_s);
     if (fault == JWT_OK)
         fault = jwt_verify(jwt, i->keys, i->algorithms);
@@ -195,7 +195,7 @@ enum jwt_fault front_issuer_judge_id(struct front_issuer *i, const struct jwt *j
     return fault == JWT_OK ? jwt_verify(jwt, i->keys, i->algorithms) : fault;
 }
 
-/* ---- the start and the end ---- */
+/* ---- start and shutdown ---- */
 
 struct front_issuer *front_issuer_new(const struct settings_issuer *settings, const char *resource,
                                       struct up_core *core, void (*changed)(void *owner), void *owner) {

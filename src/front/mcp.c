@@ -1,5 +1,5 @@
-/* The MCP endpoint over Streamable HTTP. One path serves both eras; each request says which it is:
- * `_meta` or a version header of the modern era, or a legacy session. */
+/* The MCP endpoint over Streamable HTTP. One path serves both eras. The request declares its era: `_meta`
+ * or a version header of the modern era, or a legacy session id. */
 #include "front/front.h"
 #include "front/peers.h"
 
@@ -18,9 +18,9 @@
 struct exchange { /* a request that waits for its answer */
     struct call_sink sink;
     struct front *front;
-    struct front_conn *conn;     /* NULL when the client left */
+    struct front_conn *conn;     /* NULL when the client disconnected */
     struct front_session *fs;    /* NULL in the modern era */
-    struct front_stream *stream; /* of the legacy era, once events come before the answer */
+    struct front_stream *stream; /* of the legacy era, once events precede the answer */
     bool opens;                  /* initialize */
     bool streaming;              /* of the modern era */
 };
@@ -44,7 +44,7 @@ bool front_is_modern_version(struct slice version) {
     return version.len == 10 && slice_cmp(version, SLICE(MODERN_VERSION)) >= 0;
 }
 
-/* ---- the answer ---- */
+/* ---- the response ---- */
 
 static struct exchange *exchange_of(struct call_sink *sink) {
     return container_of(sink, struct exchange, sink);
@@ -56,7 +56,7 @@ static void on_gone(void *owner) {
     ex->conn = NULL;
     CHECK(call || ex->sink.batch);
     if (!ex->fs || ex->opens) {
-        call_cancel(call, "client disconnected"); /* ends in exchange_none */
+        call_cancel(call, "client disconnected"); /* ends in exchange_none() */
         return;
     }
     if (ex->sink.batch)
@@ -85,7 +85,7 @@ static void stream_start(struct exchange *ex) {
     ex->stream = front_stream_new(ex->fs);
     ex->stream->sink = &ex->sink;
     struct front_conn *c = ex->conn;
-    ex->conn = NULL; /* the stream's from now on */
+    ex->conn = NULL; /* owned by the stream from now on */
     front_stream_attach(ex->stream, c, 0, (struct slice){0});
     front_stream_prime(ex->stream);
 }
@@ -123,8 +123,9 @@ static void exchange_streaming(struct call_sink *sink, int64_t retry_ms, bool le
     front_stream_retry(ex->stream, retry_ms, left);
 }
 
-/* An error is the answer's, not HTTP's: many a client ends its session, with every server behind it, at any
- * status but 200. The modern era names two exceptions, and a child process has no status to pass on. */
+/* A JSON-RPC error is sent with HTTP status 200: many clients end their session, with every server behind
+ * it, at any other status. The modern era defines two exceptions. A child process has no status to pass
+ * on. */
 static int status_of(const struct exchange *ex, const struct session_out *out) {
     if (ex->fs)
         return 200;
@@ -140,7 +141,7 @@ static int status_of(const struct exchange *ex, const struct session_out *out) {
     return code <= RPC_HEADER_MISMATCH && code >= RPC_VERSION_UNSUPPORTED ? 400 : 200;
 }
 
-/* initialize was answered: from now on the session has a name, or it is over. */
+/* initialize was answered: the session gets its id, or is closed. */
 static void answer_initialize(struct exchange *ex, const struct session_out *out) {
     struct front_session *fs = ex->fs;
     if (!fs->session->init_done) {
@@ -154,7 +155,7 @@ static void answer_initialize(struct exchange *ex, const struct session_out *out
     front_answer_message(ex->conn, 200, slice_of(line, (size_t)n), out);
 }
 
-/* A session whose id was not sent yet cannot be closed while its call is still on the stack. */
+/* A session whose id was not sent yet cannot be closed while its call is on the stack. */
 static void close_later(struct io_timer *timer) {
     front_session_close(container_of(timer, struct front_session, idle));
 }
@@ -181,7 +182,7 @@ static void exchange_reply(struct call_sink *sink, const struct session_out *out
     exchange_free(ex);
 }
 
-/* Cancelled: the request gets no answer, but the connection must go on. */
+/* Cancelled: the request gets no answer, but the connection stays usable. */
 static void exchange_none(struct call_sink *sink) {
     struct exchange *ex = exchange_of(sink);
     if (ex->stream) {
@@ -219,14 +220,14 @@ static void post_modern(struct front_conn *c, const struct http_head *head, stru
     struct slice id = m->rpc.id ? tape_raw(&m->tape, m->rpc.id) : (struct slice){0};
     if (m->rpc.kind == RPC_RESULT || m->rpc.kind == RPC_ERROR) {
         front_refuse_message(c, NULL, RPC_INVALID_REQUEST, (struct slice){0},
-                             "clients send no responses in this revision");
+                             "clients do not send responses in this revision");
         return;
     }
     struct header_fault fault;
     if (!header_check_modern(head, m, a, &fault)) {
         front_record_refusal(c, NULL, fault.why);
         struct slice text = answer_error_text(a, id, fault.code, fault.why);
-        if (fault.data.len) /* before the two closing braces */
+        if (fault.data.len) /* inserted before the two closing braces */
             text =
                 arena_printf(a, "%.*s,\"data\":%.*s}}", (int)text.len - 2, text.ptr, SLICE_FMT(fault.data));
         front_answer(c, 400, "application/json", (struct slice){0}, text);
@@ -248,22 +249,27 @@ static void post_modern(struct front_conn *c, const struct http_head *head, stru
 
 /* ---- the legacy era ---- */
 
-/* The session a request names, or NULL after answering. */
-static struct front_session *find_session(struct front_conn *c, const struct http_head *head) {
+static struct slice request_id(const struct msg *m) {
+    return m->rpc.kind == RPC_REQUEST ? tape_raw(&m->tape, m->rpc.id) : (struct slice){0};
+}
+
+/* The session that a request names; NULL after responding with an error. `for_id`: of the message, or empty.
+ */
+static struct front_session *find_session(struct front_conn *c, const struct http_head *head,
+                                          struct slice for_id) {
     struct slice id = http_value(head, HTTP_FIELD_MCP_SESSION_ID);
     struct slice version = http_value(head, HTTP_FIELD_MCP_VERSION);
     if (!id.len) {
-        front_answer_error(c, 400, -32000, (struct slice){0},
-                           "Mcp-Session-Id header is required; initialize first");
+        front_answer_error(c, 400, -32000, for_id, "Mcp-Session-Id header is required; initialize first");
         return NULL;
     }
     struct front_session *fs = front_session_find(c, id);
     if (!fs || fs->sse) {
-        front_answer_error(c, 404, -32001, (struct slice){0}, "session not found; initialize again");
+        front_answer_error(c, 404, -32001, for_id, "session not found; initialize again");
         return NULL;
     }
     if (version.len && !front_is_known_version(version)) {
-        front_answer_error(c, 400, -32000, (struct slice){0}, "unsupported MCP-Protocol-Version");
+        front_answer_error(c, 400, -32000, for_id, "unsupported MCP-Protocol-Version");
         return NULL;
     }
     front_session_touch(fs);
@@ -272,11 +278,10 @@ static struct front_session *find_session(struct front_conn *c, const struct htt
 
 static void post_legacy(struct front_conn *c, const struct http_head *head, struct msg *m) {
     bool opens = m->rpc.kind == RPC_REQUEST && tape_eq(&m->tape, m->rpc.method, SLICE("initialize"));
-    struct front_session *fs = opens ? front_session_new(c, false) : find_session(c, head);
+    struct front_session *fs = opens ? front_session_new(c, false) : find_session(c, head, request_id(m));
     if (!fs) {
         if (opens)
-            front_answer_error(c, 503, RPC_INTERNAL, (struct slice){0},
-                               "too many sessions; end some that are not used");
+            front_answer_error(c, 503, RPC_INTERNAL, request_id(m), "too many sessions; end unused ones");
         return;
     }
     if (m->rpc.kind == RPC_REQUEST) {
@@ -287,10 +292,10 @@ static void post_legacy(struct front_conn *c, const struct http_head *head, stru
     front_answer(c, 202, NULL, (struct slice){0}, (struct slice){0});
 }
 
-/* Several messages in one body, which only sessions of some revisions may send. */
+/* Several messages in one body. Only sessions of some revisions may send that. */
 static void post_batch(struct front_conn *c, const struct http_head *head, struct block *b,
                        struct slice body) {
-    struct front_session *fs = find_session(c, head);
+    struct front_session *fs = find_session(c, head, (struct slice){0});
     int code;
     const char *why;
     struct session_batch *batch = fs ? batch_read(fs->session, b, body, &code, &why) : NULL;
@@ -308,20 +313,20 @@ static void post_batch(struct front_conn *c, const struct http_head *head, struc
     }
 }
 
-/* A list may be spread over several lines. */
+/* A header list may span several lines. */
 static bool accepts(const struct http_head *head, struct slice type) {
-    bool said = false;
+    bool sent = false;
     for (size_t i = 0; i < head->count; i++) {
         if (!slice_eq_nocase(head->headers[i].name, SLICE("Accept")))
             continue;
         if (http_accepts(head->headers[i].value, type))
             return true;
-        said = true;
+        sent = true;
     }
-    return !said;
+    return !sent;
 }
 
-/* Nearly every client writes it in the same words. */
+/* Most clients send exactly this text. */
 static bool accepts_both(const struct http_head *head) {
     return slice_is(http_value(head, HTTP_FIELD_ACCEPT), "application/json, text/event-stream") ||
            (accepts(head, SLICE("application/json")) && accepts(head, SLICE("text/event-stream")));
@@ -333,22 +338,22 @@ static void post(struct front_conn *c, const struct http_head *head, struct bloc
                            "Accept must list application/json and text/event-stream");
         return;
     }
-    /* Without a session it is refused as any other array. */
+    /* Without a session a batch is refused like any other array. */
     if (batch_is(body) && http_value(head, HTTP_FIELD_MCP_SESSION_ID).len &&
         !front_is_modern_version(http_value(head, HTTP_FIELD_MCP_VERSION))) {
         post_batch(c, head, b, body);
         return;
     }
-    struct msg *m = front_read_message(c, b, body, NULL);
+    struct msg *m = front_read_message(c, b, body, http_value(head, HTTP_FIELD_MCP_SESSION_ID));
     if (!m)
         return;
     char node[PARK_NODE];
     struct slice who = slice_str(c->principal->id);
     if (front_peers_may_send(c) && park_owner(c->front->core, who, m, &c->front->scratch, node) &&
         front_peers_send(c, head, b, body, node))
-        ; /* the process that waits for these answers has them */
+        ; /* the process that waits for these answers handles them */
     else if (header_is_modern(head, m) && front_peers_route_id(c, head, b, body, m))
-        ; /* the process that has the job or task does */
+        ; /* the process that has the job or task handles it */
     else if (header_is_modern(head, m))
         post_modern(c, head, m);
     else
@@ -378,7 +383,7 @@ static void get(struct front_conn *c, const struct http_head *head) {
         front_answer_error(c, 406, -32000, (struct slice){0}, "Accept must list text/event-stream");
         return;
     }
-    struct front_session *fs = find_session(c, head);
+    struct front_session *fs = find_session(c, head, (struct slice){0});
     if (!fs)
         return;
     struct slice last = http_value(head, HTTP_FIELD_EVENT_ID);
@@ -407,7 +412,7 @@ void front_mcp(struct front_conn *c, struct http_head *head, struct block *b, st
     } else if (head->method == HTTP_GET && !modern) {
         get(c, head);
     } else if (head->method == HTTP_DELETE && !modern) {
-        struct front_session *fs = find_session(c, head);
+        struct front_session *fs = find_session(c, head, (struct slice){0});
         if (!fs)
             return;
         front_session_close(fs);

@@ -14,10 +14,10 @@ struct front_nodes {
     struct io_listener *listener;
     struct io_tls_ctx *accepts, *connects;
     struct front_files *files;
-    uint64_t refused_ms; /* when a refused connection was last worth a log line */
+    uint64_t refused_ms; /* when a refused connection was last logged */
     unsigned char own[FRONT_NODE_ID];
     size_t count;
-    struct front_node all[]; /* the others */
+    struct front_node all[]; /* the other gates */
 };
 
 static void id_of(const char *name, unsigned char ret_id[FRONT_NODE_ID]) {
@@ -42,10 +42,11 @@ static int check_name(const struct settings *s, size_t at, struct err *err) {
     id_of(name, id);
     for (size_t i = 0; i < at; i++) {
         if (strcmp(s->fleet.nodes.items[i], name) == 0)
-            return err_set(err, "fleet.nodes: `%s` is there twice", name);
+            return err_set(err, "fleet.nodes: `%s` is listed twice", name);
         id_of(s->fleet.nodes.items[i], other);
         if (memcmp(id, other, sizeof(id)) == 0)
-            return err_set(err, "fleet.nodes: `%s` and `%s` have the same id by chance; name one differently",
+            return err_set(err,
+                           "fleet.nodes: the ids of `%s` and `%s` collide; use another name for one of them",
                            s->fleet.nodes.items[i], name);
     }
     return 0;
@@ -60,7 +61,7 @@ int front_nodes_check(const struct settings *s, struct err *err) {
     if (!any)
         return 0;
     if (!s->fleet.listen || !s->fleet.nodes.count || !s->fleet.cert || !s->fleet.key || !s->fleet.ca)
-        return err_set(err, "fleet: listen, nodes, cert, key and ca are all needed");
+        return err_set(err, "fleet: listen, nodes, cert, key and ca are all required");
     if (settings_parse_listen(s->fleet.listen, host, &port, err) < 0 || !port)
         return err_set(err, "fleet.listen `%s`: write it as ADDRESS:PORT", s->fleet.listen);
     if (s->fleet.nodes.count > FRONT_NODES_MAX)
@@ -70,10 +71,11 @@ int front_nodes_check(const struct settings *s, struct err *err) {
             return -1;
         listed |= strcmp(s->fleet.nodes.items[i], own_name(s)) == 0;
     }
-    return listed ? 0
-                  : err_set(err,
-                            "fleet: this gate, `%s`, is not in `nodes`; `address` says how the list names it",
-                            own_name(s));
+    return listed
+               ? 0
+               : err_set(err,
+                         "fleet: this gate, `%s`, is not in `nodes`; set `address` to its entry in the list",
+                         own_name(s));
 }
 
 /* ---- life ---- */
@@ -101,7 +103,7 @@ static void on_incoming(struct io_listener *l, void *owner, int take_fd) {
 }
 
 static void add_nodes(struct front_nodes *n, const struct settings *s) {
-    struct err ignored; /* the settings were checked */
+    struct err ignored; /* the settings are already validated */
     id_of(own_name(s), n->own);
     for (size_t i = 0; i < s->fleet.nodes.count; i++) {
         struct front_node *node = &n->all[n->count];
@@ -131,7 +133,7 @@ int front_nodes_open(struct front *f, const struct settings *s, struct err *err)
         err);
     if (!n->files || settings_parse_listen(s->fleet.listen, host, &port, err) < 0)
         return -1;
-    const int fd = io_listen_shared(host, port, err); /* each worker has one of its own */
+    const int fd = io_listen_shared(host, port, err); /* each worker has its own */
     if (fd < 0)
         return err_wrap(err, "fleet");
     n->listener = io_listen_fd(f->loop, fd, on_incoming, n);
@@ -159,7 +161,7 @@ void front_nodes_close(struct front *f, void (*end_idle)(struct front_node *node
     f->nodes = NULL;
 }
 
-/* ---- who is meant ---- */
+/* ---- lookup ---- */
 
 struct front_node *front_nodes_find(const struct front *f, struct slice tag) {
     unsigned char id[FRONT_NODE_ID];
@@ -175,7 +177,7 @@ struct io_tls_ctx *front_nodes_tls(const struct front *f) {
     return f->nodes->connects;
 }
 
-/* Anyone can connect to the port: one line in a while. */
+/* Anyone can connect to the port, so log lines are rate-limited. */
 void front_nodes_refused(struct front *f, const char *why) {
     const uint64_t now = io_now_ms(f->loop);
     if (!f->nodes || (f->nodes->refused_ms && now - f->nodes->refused_ms < FRONT_NODE_LOG_MS))

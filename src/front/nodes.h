@@ -1,5 +1,5 @@
 /* The gates of one fleet, each on a machine of its own: `fleet` in the settings lists them. The first bytes
- * of a process' tag are made from its gate's address in that list, so a session id says which gate has it:
+ * of a process' tag are made from its gate's address in that list, so a session id identifies its gate:
  *
  *   session id ──▶ tag ──▶ gate (first FRONT_NODE_ID bytes) and process (the rest)
  *
@@ -21,15 +21,15 @@ struct front_node {
     unsigned idle_count;
 };
 
-/* Are these settings usable? */
+/* Validates the settings. */
 int front_nodes_check(const struct settings *s, struct err *err);
-/* Before the process tells anyone its tag. Nothing happens without `fleet` in the settings. */
+/* Called before the process publishes its tag. Does nothing without `fleet` in the settings. */
 int front_nodes_open(struct front *f, const struct settings *s, struct err *err);
-void front_nodes_hush(struct front *f); /* no new connections from other gates */
-/* `end_idle` closes the connections to one gate that wait for requests. */
+void front_nodes_hush(struct front *f); /* accepts no new connections from other gates */
+/* `end_idle` closes the idle connections to one gate. */
 void front_nodes_close(struct front *f, void (*end_idle)(struct front_node *node));
-/* The other gate that a tag, or the beginning of one, belongs to; NULL: this one, or none that is known. */
+/* The other gate that a tag, or a prefix of one, belongs to. NULL: this gate, or an unknown one. */
 struct front_node *front_nodes_find(const struct front *f, struct slice tag);
-struct io_tls_ctx *front_nodes_tls(const struct front *f); /* of connections to them */
-/* A connection that could not show a certificate of the fleet. */
+struct io_tls_ctx *front_nodes_tls(const struct front *f); /* for connections to the other gates */
+/* Reports a connection without a certificate of the fleet. */
 void front_nodes_refused(struct front *f, const char *why);

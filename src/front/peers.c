@@ -17,26 +17,26 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A client's connection to the process that has its session; kept for its next request. One to another gate
- * is kept for the next request of any client. */
+/* A connection to the process that has the client's session; kept for the client's next request. One to
+ * another gate is kept for the next request of any client. */
 struct front_relay {
     struct front *front;
-    struct front_conn *conn; /* whose request is under way, or NULL */
-    struct front_conn *home; /* that it belongs to; NULL: it is in node->idle */
-    struct front_node *node; /* NULL: on this machine */
+    struct front_conn *conn; /* whose request is in flight, or NULL */
+    struct front_conn *home; /* the client's connection; NULL: idle, in node->idle */
+    struct front_node *node; /* NULL: a process of this machine */
     struct list idle;
     struct io_conn *io;
     struct io_dial *dial;  /* while it connects */
-    struct io_timer timer; /* for that, and for idling */
+    struct io_timer timer; /* for connecting, and for being idle */
     bool ready;
-    struct buf waiting; /* what will be sent when it is: the head, and the body */
+    struct buf waiting; /* what is sent once connected: head and body */
     struct block *block;
     struct slice rest;
     char tag[FRONT_TAG + 1];
     enum http_method method;
-    bool busy; /* a request has no answer yet */
+    bool busy; /* a request has no response yet */
     bool in_body;
-    bool last; /* the other side closes after this answer */
+    bool last; /* the other side closes after this response */
     enum http_body body;
     uint64_t left;
     struct http_chunked chunked;
@@ -44,7 +44,8 @@ struct front_relay {
 
 /* ---- the directory ---- */
 
-/* Sockets of processes that had no time to remove them. A young one may be in the making. */
+/* Removes sockets of processes that were killed. A young one may belong to a process that is just
+ * starting. */
 static void sweep(const char *dir) {
     DIR *d = opendir(dir);
     for (const struct dirent *e; d && (e = readdir(d));) {
@@ -64,15 +65,15 @@ static void sweep(const char *dir) {
 
 int front_peers_open(struct front *f, const struct settings *settings, const char *home, struct err *err) {
     char dir[4096];
-    if (front_nodes_open(f, settings, err) < 0) /* before: it is part of the tag */
+    if (front_nodes_open(f, settings, err) < 0) /* needed before: it is part of the tag */
         return -1;
     hex_str(f->core->node, sizeof(f->core->node), f->tag);
     snprintf(dir, sizeof(dir), "%s/peers", home);
     if (mkdir(dir, 0700) < 0 && errno != EEXIST)
-        return err_set(err, "make `%s`: %s", dir, strerror(errno));
+        return err_set(err, "create `%s`: %s", dir, strerror(errno));
     snprintf(dir, sizeof(dir), "%s/peers/%s_%u", home, f->bind, f->port);
     if (mkdir(dir, 0700) < 0 && errno != EEXIST)
-        return err_set(err, "make `%s`: %s", dir, strerror(errno));
+        return err_set(err, "create `%s`: %s", dir, strerror(errno));
     sweep(dir);
     f->peer_listener = io_listen_unix(f->loop, dir, f->tag, front_conn_from_peer, f, err);
     if (!f->peer_listener)
@@ -88,7 +89,7 @@ void front_peers_close(struct front *f) {
     f->peer_dir = NULL;
 }
 
-/* ---- the answer ---- */
+/* ---- the response ---- */
 
 static void relay_idle(struct front_relay *r) {
     r->front->relay_count -= r->busy;
@@ -125,7 +126,7 @@ static void on_idle_long(struct io_timer *timer) {
     front_relay_free(container_of(timer, struct front_relay, timer));
 }
 
-/* Handshakes are dear: a connection to another gate waits for the next request there, of any client. */
+/* TLS handshakes are expensive: a connection to another gate is kept for the next request of any client. */
 static void relay_keep(struct front_relay *r) {
     struct front_node *node = r->node;
     if (node->idle_count >= FRONT_NODE_IDLE_MAX || r->front->draining) {
@@ -139,7 +140,7 @@ static void relay_keep(struct front_relay *r) {
     io_timer_arm(r->front->loop, &r->timer, FRONT_NODE_IDLE_MS, on_idle_long);
 }
 
-/* The answer is sent. The connection may take its next request immediately, or be closed. */
+/* The response was sent. The connection may take its next request immediately, or be closed. */
 static void relay_done(struct front_relay *r) {
     struct front_conn *c = r->conn;
     r->conn = NULL;
@@ -162,7 +163,7 @@ static void relay_lost(struct front_relay *r) {
                            "the process of this session has exited; initialize again");
 }
 
-/* Consumed bytes; 0: more are needed, or it is over. */
+/* Returns the consumed bytes; 0 if more are needed or the response is complete. */
 static size_t take_head(struct front_relay *r, const char *ptr, size_t len) {
     struct http_head *head = &r->conn->front->peer_head;
     const char *why;
@@ -209,7 +210,7 @@ static size_t on_data(struct io_conn *io, void *owner, struct block *b, char *pt
     (void)b;
     struct front_relay *r = owner;
     size_t used = 0;
-    /* The end of the answer may free the relay; the handle shows it. */
+    /* The end of the response may free the relay; the handle detects that. */
     while (!io->closing && r->conn && !r->in_body && used < len) {
         size_t n = take_head(r, ptr + used, len - used);
         if (n == 0)
@@ -247,8 +248,8 @@ static bool is_between_neighbours(struct slice name) {
     return false;
 }
 
-/* What is known of the client: address, TLS, not local; and its certificate. Another gate of the fleet found
- * that out, or this process does. */
+/* The header about the client: address, TLS, whether it is local, and its certificate. Another gate of the
+ * fleet determined these, or this process does. */
 static void put_client(const struct front_conn *c, const struct http_head *head, bool abroad,
                        struct buf *out) {
     char client[2 * sizeof(c->client.bytes) + 1] = "-";
@@ -316,7 +317,7 @@ static bool relay_to_worker(struct front_conn *c, const char *tag) {
     return true;
 }
 
-/* The gate counts as gone: its clients initialize again, elsewhere. */
+/* The gate counts as unreachable: its clients must initialize again, elsewhere. */
 static void relay_refused(struct front_relay *r, const char *why) {
     if (!r->node->failing)
         log_warn("fleet: gate %s cannot be reached: %s", r->node->name, why);
@@ -359,7 +360,7 @@ static void on_connected(void *owner, struct io_conn *io, int status) {
 
 static void relay_to_node(struct front_conn *c, struct front_node *node) {
     struct front *f = c->front;
-    if (!list_empty(&node->idle)) { /* the last one that was used: the others may end */
+    if (!list_empty(&node->idle)) { /* the most recently used one: the others may time out */
         struct front_relay *r = container_of(node->idle.prev, struct front_relay, idle);
         relay_leave(r);
         io_timer_stop(f->loop, &r->timer);
@@ -372,7 +373,7 @@ static void relay_to_node(struct front_conn *c, struct front_node *node) {
     r->dial = io_connect(f->loop, node->host, node->port, &relay_handlers, r, on_connected);
 }
 
-/* To another gate, or (NULL) to the process of that tag. */
+/* Connects to another gate, or if that is NULL to the process with that tag. */
 static bool send_to(struct front_conn *c, const struct http_head *head, struct block *b, struct slice body,
                     struct front_node *node, const char *tag) {
     struct front *f = c->front;
@@ -389,7 +390,7 @@ static bool send_to(struct front_conn *c, const struct http_head *head, struct b
     r->busy = true;
     f->relay_count++;
     f->forwarded_count++;
-    front_conn_take(c, r, NULL, on_drained, NULL); /* the connection frees the relay when it goes */
+    front_conn_take(c, r, NULL, on_drained, NULL); /* the connection frees the relay when it closes */
     cleanup_buf struct buf out;
     buf_init(&out, HTTP_HEAD_MAX + FRONT_CERT_MAX * 2);
     put_head(c, head, body.len, node, &out);
@@ -426,7 +427,7 @@ static bool tag_of(struct slice id, char ret_tag[FRONT_TAG + 1]) {
     return true;
 }
 
-/* Of the task or the job that the message is about; 0: of none. */
+/* The tag in the id of the task or job that the message is about; 0 if there is none. */
 static uint32_t find_id(const struct msg *m) {
     static const char *const arguments[] = {"job_id", "execution_uuid"};
     if (!m->rpc.params || !tape_is(&m->tape, m->rpc.params, TAPE_OBJECT))
@@ -437,7 +438,7 @@ static uint32_t find_id(const struct msg *m) {
     return id && tape_is(&m->tape, id, TAPE_STRING) ? id : 0;
 }
 
-/* The process whose tag begins so. */
+/* The process whose tag starts with this. */
 static bool find_peer(const struct front *f, struct slice start, char ret_tag[FRONT_TAG + 1]) {
     bool found = false;
     DIR *d = opendir(f->peer_dir);
@@ -459,7 +460,7 @@ bool front_peers_route_id(struct front_conn *c, const struct http_head *head, st
     char tag[FRONT_TAG + 1];
     if (!at)
         return false;
-    struct slice id = tape_raw(&m->tape, at); /* what has escapes is no id of ours */
+    struct slice id = tape_raw(&m->tape, at); /* ids of the gate contain no escapes */
     if (id.len < 2 + 2 * CODE_NODE)
         return false;
     struct slice end = slice_of(id.ptr + id.len - 1 - 2 * CODE_NODE, 2 * CODE_NODE);

@@ -1,4 +1,4 @@
-/* The other processes of this gate: workers of one supervisor, and those that still leave after a hand-over.
+/* The other processes of this gate: workers of one supervisor, and those that are leaving after a hand-over.
  * Each listens on a unix socket named after its tag, in a directory of the home that only its user can enter:
  *
  *   HOME/peers/ADDRESS_PORT/TAG
@@ -19,24 +19,25 @@ struct front_node;
 #define FRONT_FORWARDED "Sallyport-Forwarded"
 #define FRONT_FORWARDED_CERT "Sallyport-Forwarded-Cert"
 
-/* When the core has its tag. The directory is made. */
+/* After the core has its tag. Creates the directory. */
 int front_peers_open(struct front *f, const struct settings *settings, const char *home, struct err *err);
 void front_peers_close(struct front *f);
-/* The request belongs to another process and has been sent there. False: it is for this one. */
+/* Returns true if the request belongs to another process and was forwarded to it. False: this process
+ * handles it. */
 bool front_peers_route(struct front_conn *c, const struct http_head *head, struct block *b,
                        struct slice body);
-/* Not for a request that has reached its gate and was sent on there. */
+/* Not for a request that another gate already forwarded to this process. */
 static inline bool front_peers_may_send(const struct front_conn *c) {
     return c->front->peer_dir && (!c->peer || c->from_node);
 }
-/* The same for one that names its owner otherwise. */
+/* The same for a request that names its owner in another way. */
 bool front_peers_send(struct front_conn *c, const struct http_head *head, struct block *b, struct slice body,
                       const char *tag);
-/* A modern request about a job or task of the gate's own, which another process has: its id ends with the
- * beginning of that one's tag. */
+/* For a modern request about a job or task of the gate that another process has. The id of the job ends
+ * with a prefix of that process' tag. */
 bool front_peers_route_id(struct front_conn *c, const struct http_head *head, struct block *b,
                           struct slice body, const struct msg *m);
-/* Writes the request of that connection, as it came, for another process. */
+/* Writes the connection's request unchanged for another process. */
 void front_peers_put_request(const struct front_conn *c, struct io_conn *io, const struct http_head *head,
                              struct block *b, struct slice body);
 void front_relay_free(struct front_relay *r); /* NULL is fine */

@@ -4,7 +4,8 @@
  *   GET  /mcp/{server}/tools  the result of tools/list
  *   POST /mcp/call            {"server","tool","args"} → the result of tools/call
  *
- * Each is an ordinary request of the modern era in the principal's own session, with every step that has.
+ * Each becomes an ordinary request of the modern era in the principal's own session and goes through all
+ * steps.
  */
 #include "front/auth.h"
 #include "front/front.h"
@@ -21,7 +22,7 @@
 
 struct plain { /* a request that waits for its answer */
     struct call_sink sink;
-    struct front_conn *conn; /* NULL when the client left */
+    struct front_conn *conn; /* NULL when the client disconnected */
 };
 
 static void not_found(struct front_conn *c) {
@@ -97,7 +98,7 @@ static void on_gone(void *owner) {
     struct plain *p = owner;
     p->conn = NULL;
     CHECK(p->sink.call);
-    call_cancel(p->sink.call, "client disconnected"); /* ends in plain_none */
+    call_cancel(p->sink.call, "client disconnected"); /* ends in plain_none() */
 }
 
 static void on_quiet(void *owner) { (void)owner; }
@@ -140,7 +141,7 @@ void front_plain_tools(struct front_conn *c) {
 static bool read_call(struct front_conn *c, const struct tape *t, struct buf *message) {
     uint32_t tool = tape_get_str(t, 0, "tool"), args = tape_get_str(t, 0, "args");
     if (!tool || !tape_is(t, tool, TAPE_STRING) || (args && !tape_is(t, args, TAPE_OBJECT))) {
-        front_record_refusal(c, NULL, "no call of a tool with an object of arguments");
+        front_record_refusal(c, NULL, "not a tool call with an object of arguments");
         front_answer(
             c, 400, "application/json", (struct slice){0},
             SLICE("{\"error\":\"write {\\\"server\\\",\\\"tool\\\",\\\"args\\\"}, the last an object\"}"));
@@ -160,9 +161,9 @@ void front_plain_call(struct front_conn *c, struct slice body) {
     cleanup_buf struct buf message;
     buf_init(&message, MSG_BYTES_MAX);
     if (tape_parse(&t, body, NULL) != TAPE_OK || !tape_is(&t, 0, TAPE_OBJECT) || t.has_nul) {
-        front_record_refusal(c, NULL, "the body is no JSON object");
+        front_record_refusal(c, NULL, "the body is not a JSON object");
         front_answer(c, 400, "application/json", (struct slice){0},
-                     SLICE("{\"error\":\"the body is no JSON object\"}"));
+                     SLICE("{\"error\":\"the body is not a JSON object\"}"));
         return;
     }
     uint32_t server = tape_get_str(&t, 0, "server");

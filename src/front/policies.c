@@ -16,8 +16,8 @@ struct policy_file {
     struct policy *policy;
     struct list places;
     struct io_watch watch;
-    char *fault;       /* why what the file holds is not in force, or NULL */
-    uint64_t revision; /* how often it has been taken over anew */
+    char *fault;       /* why the file's content is not in force, or NULL */
+    uint64_t revision; /* number of reloads */
     char path[];
 };
 
@@ -29,7 +29,7 @@ struct front_policies {
     void *ctx;
 };
 
-/* All of them for the log; the first for callers with room for one. */
+/* Logs all errors; returns the first one. */
 static int policy_faults(const char *path, const struct policy_problems *problems, struct err *err) {
     const struct policy_problem *first = NULL;
     size_t errors = 0;
@@ -54,7 +54,7 @@ int front_policy_load(const char *path, struct policy **ret_policy, struct err *
         return err_wrap(err, "load policy");
     cleanup_problems struct policy_problems problems;
     policy_problems_init(&problems);
-    /* Agents read the name in denials: they need not know where files lie. */
+    /* Agents see the name in denials, so it does not include the directory. */
     const char *slash = strrchr(path, '/');
     int rc = policy_load(buf_slice(&text), slash ? slash + 1 : path, ret_policy, &problems);
     for (size_t i = 0; rc == 0 && i < problems.count; i++)
@@ -151,7 +151,7 @@ void front_policies_each(struct front_policies *ps, void (*each)(void *ctx, cons
     }
 }
 
-void front_policies_look(struct front_policies *ps, const char *path) {
+void front_policies_check(struct front_policies *ps, const char *path) {
     LIST_FOR (n, &ps->files) {
         struct policy_file *f = container_of(n, struct policy_file, node);
         if (strcmp(f->path, path) != 0)

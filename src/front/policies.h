@@ -1,6 +1,6 @@
-/* Policy files in use: each is read once and watched. A caller that binds a pointer gets a reference stored
- * there, and a new one whenever the file's content changes. A file that does not load is logged and changes
- * nothing. */
+/* The policy files in use. Each is read once and watched. A caller that binds a pointer gets a reference
+ * stored there, and a new one whenever the file's content changes. A file that does not load is logged and
+ * changes nothing. */
 #pragma once
 
 #include "base/err.h"
@@ -17,10 +17,10 @@ void front_policies_set_audit(struct front_policies *ps, struct audit *audit);
 /* Called for each policy that has been replaced. */
 void front_policies_on_replaced(struct front_policies *ps, void (*replaced)(void *ctx, struct slice hash),
                                 void *ctx);
-/* Stops watching the files; bound pointers keep what they have. NULL is fine. */
+/* Stops watching the files; bound pointers keep their policies. NULL is fine. */
 void front_policies_free(struct front_policies *ps);
 
-/* Reloads every file now, without waiting until it stops changing. */
+/* Reloads every file now, without waiting until changes have settled. */
 void front_policies_reload(struct front_policies *ps);
 
 struct front_policy_place {
@@ -29,15 +29,15 @@ struct front_policy_place {
     void *file;
 };
 
-/* Puts a reference to *at, which is the caller's to give back. -1 when the file does not load. */
+/* Stores a reference in *at, which the caller must release. Returns -1 if the file does not load. */
 int front_policies_bind(struct front_policies *ps, const char *path, struct policy **at,
                         struct front_policy_place *place, struct err *err);
-void front_policies_unbind(struct front_policy_place *place); /* fine when it is not bound */
+void front_policies_unbind(struct front_policy_place *place); /* does nothing if it is not bound */
 
 struct core_policy;
 void front_policies_each(struct front_policies *ps, void (*each)(void *ctx, const struct core_policy *one),
                          void *ctx);
-/* This file has been written by ourselves: what it holds is taken over now. */
-void front_policies_look(struct front_policies *ps, const char *path);
-/* Reads one file; every problem is worth a line in the log. */
+/* The gate itself wrote this file: loads it now. */
+void front_policies_check(struct front_policies *ps, const char *path);
+/* Reads one file; logs every problem. */
 int front_policy_load(const char *path, struct policy **ret_policy, struct err *err);

@@ -8,6 +8,7 @@
 #include "front/env.h"
 #include "front/limits.h"
 #include "io/tls.h"
+#include "server/paging.h"
 #include "server/server.h"
 #include "session/session.h"
 #include "upstream/head.h"
@@ -36,13 +37,13 @@ struct prober {
     struct session *session;
     struct call_sink sink;
     enum probe_stage stage;
-    uint32_t pages;
+    struct server_pages pages;
     uint32_t last_id;
-    bool skills; /* the tools are known, and it is asked for its skills */
+    bool skills; /* the tools are known; the skills have been requested */
     bool over;
-    struct buf tools; /* elements, with commas between them */
+    struct buf tools; /* list elements, separated by commas */
     struct buf skill_list;
-    struct buf about; /* members of the result in front of the tools */
+    struct buf about; /* members of the result before the tools */
     struct io_timer deadline;
     uint64_t started_ms;
 };
@@ -56,7 +57,7 @@ struct probe_all {
 
 static const struct call_sink_ops probe_sink;
 
-/* ---- the end of one ---- */
+/* ---- completion ---- */
 
 static void finish(struct prober *p, const char *why) {
     if (p->over)
@@ -87,7 +88,7 @@ static void on_deadline(struct io_timer *timer) {
     finish(container_of(timer, struct prober, deadline), "no answer within the time allowed");
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static void say(struct prober *p, struct slice text) {
     struct arena a;
@@ -95,9 +96,8 @@ static void say(struct prober *p, struct slice text) {
     int code;
     const char *why;
     struct slice id;
-    /* A call refers to its request until it has been counted, long after the caller's text is gone. */
-    struct block *b = block_new(&p->all->loop.blocks, text.len);
-    memcpy(b->data, text.ptr, text.len);
+    /* A call refers to its request until it is counted, after the caller's text has been freed. */
+    struct block *b = block_copy(&p->all->loop.blocks, text.ptr, text.len);
     struct msg *m = msg_read(&p->core.up.msgs, b, slice_of(b->data, text.len), &a, &code, &why, &id);
     block_unref(b);
     arena_free(&a);
@@ -134,7 +134,7 @@ static void ask_page(struct prober *p, struct slice cursor_raw) {
         say(p, buf_slice(&text));
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 static void note_about(struct prober *p, const struct tape *t, uint32_t body) {
     static const char *const members[] = {"serverInfo", "protocolVersion", "instructions"};
@@ -148,50 +148,56 @@ static void note_about(struct prober *p, const struct tape *t, uint32_t body) {
     }
 }
 
-/* A modern server was not asked what it offers: it is asked for skills, and may have none. */
+/* A modern server was not asked for its capabilities, so it is asked for skills and may refuse. */
 static void ask_skills(struct prober *p) {
     if (p->skills || !server_offers(p->server, "io.modelcontextprotocol/skills")) {
         finish(p, NULL);
         return;
     }
     p->skills = true;
+    p->pages = (struct server_pages){0};
     ask_page(p, (struct slice){0});
 }
 
 static void take_page(struct prober *p, const struct tape *t, uint32_t body) {
     struct buf *out = p->skills ? &p->skill_list : &p->tools;
     uint32_t list = tape_get_str(t, body, p->skills ? "skills" : "tools");
-    if (!list || !tape_is(t, list, TAPE_ARRAY)) {
-        finish(p, p->skills ? "the server's list of skills is not a list"
-                            : "the server's list of tools is not a list");
+    if (list && tape_is(t, list, TAPE_NULL)) { /* how Go writes an empty list */
+        ask_skills(p);
         return;
     }
-    TAPE_FOR_ELEM(t, list, i) {
-        if (out->len)
-            buf_put_char(out, ',');
-        buf_put_slice(out, tape_raw(t, i));
+    if (!list || !tape_is(t, list, TAPE_ARRAY)) {
+        finish(p, p->skills ? "the server's list of skills is not an array"
+                            : "the server's list of tools is not an array");
+        return;
     }
-    uint32_t next = tape_get_str(t, body, "nextCursor");
+    struct slice cursor;
+    if (server_pages_take(&p->pages, t, body, list, &cursor))
+        TAPE_FOR_ELEM(t, list, i) {
+            if (out->len)
+                buf_put_char(out, ',');
+            buf_put_slice(out, tape_raw(t, i));
+        }
     if (out->full)
         finish(p, "the server's list of tools is too large");
-    else if (!next || !tape_is(t, next, TAPE_STRING))
+    else if (!cursor.len)
         ask_skills(p);
-    else if (++p->pages >= PROBE_PAGES_MAX)
-        finish(p, "the server's list of tools never ends");
+    else if (p->pages.count >= PROBE_PAGES_MAX)
+        finish(p, "the server's list of tools has too many pages");
     else
-        ask_page(p, tape_raw(t, next));
+        ask_page(p, cursor);
 }
 
 static void fail_with(struct prober *p, const struct tape *t, uint32_t body) {
     struct arena a;
     arena_init(&a);
     uint32_t message = tape_get_str(t, body, "message");
-    struct slice said = message ? tape_text(t, message, &a) : SLICE("unknown");
-    finish(p, arena_printf(&a, "%.*s", SLICE_FMT(slice_upto(said, 300))).ptr);
+    struct slice fault = message ? tape_text(t, message, &a) : SLICE("unknown");
+    finish(p, arena_printf(&a, "%.*s", SLICE_FMT(slice_upto(fault, 300))).ptr);
     arena_free(&a);
 }
 
-/* Servers report in different ways that they have no tools. */
+/* Servers report the absence of tools in different ways. */
 static bool means_no_tools(const struct tape *t, uint32_t body) {
     int64_t code;
     uint32_t node = tape_get_str(t, body, "code");
@@ -227,7 +233,7 @@ static void on_reply(struct call_sink *sink, const struct session_out *out) {
 
 static void on_event(struct call_sink *sink, const struct session_out *out);
 static void on_none(struct call_sink *sink) {
-    finish(container_of(sink, struct prober, sink), "the server left");
+    finish(container_of(sink, struct prober, sink), "the server closed the connection");
 }
 static void on_streaming(struct call_sink *sink, int64_t retry_ms, bool left) {
     (void)sink, (void)retry_ms, (void)left;
@@ -236,7 +242,7 @@ static void on_streaming(struct call_sink *sink, int64_t retry_ms, bool left) {
 static const struct call_sink_ops probe_sink = {
     .reply = on_reply, .event = on_event, .streaming = on_streaming, .none = on_none};
 
-/* A server may ask for roots before it lists: it gets none. Anything else it wants is refused. */
+/* A server may ask for roots before it lists its tools: it gets an empty list. Other requests are refused. */
 static bool deliver(struct session *s, const struct session_out *out) {
     struct prober *p = s->owner;
     if (!out->is_request)
@@ -269,7 +275,7 @@ static void on_server_ended(struct session *s, const char *why, int exit_status)
 
 static const struct session_front probe_front = {.deliver = deliver, .server_ended = on_server_ended};
 
-/* ---- all of them ---- */
+/* ---- all probes ---- */
 
 static int set_up_server(struct prober *p, struct err *err) {
     struct probe *probe = p->probe;
@@ -292,7 +298,7 @@ static int set_up_server(struct prober *p, struct err *err) {
     return 0;
 }
 
-/* Nothing is decided here: the walk is the ordinary one, under a policy that lets a list be read. */
+/* The probe goes through the ordinary steps, under a policy that allows lists. */
 static const char probe_policy[] = "{\"version\":\"1\",\"default\":\"allow\"}";
 
 static void start(struct prober *p, struct spawn *spawn, struct policy *policy) {

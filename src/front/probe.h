@@ -1,5 +1,6 @@
-/* Asks servers for their tools, as a careful client would: started the same way as behind the gate, with a
- * deadline, answering pings and questions for roots, following pages to the end. Several run concurrently. */
+/* Lists the tools of servers. A server is started the same way as behind the gate, with a deadline. The
+ * probe answers pings and requests for roots, and follows pages to the end. Several probes run
+ * concurrently. */
 #pragma once
 
 #include "base/buf.h"
@@ -8,7 +9,7 @@
 struct settings_server;
 
 struct probe {
-    /* what to ask */
+    /* the server */
     const char *name;
     char *const *command;   /* NULL-terminated argv, or NULL */
     const char *const *env; /* NAME or NAME=VALUE beyond the allow-list */
@@ -17,9 +18,9 @@ struct probe {
     const char *url;
     const char *const *headers;
     size_t header_count;
-    const struct settings_server *settings; /* whose credentials lie elsewhere, or NULL */
-    const char *home;                       /* where logins are kept, or NULL */
-    bool no_network;                        /* the command is started without one */
+    const struct settings_server *settings; /* settings with its credentials, or NULL */
+    const char *home;                       /* directory of stored logins, or NULL */
+    bool no_network;                        /* the command is started without network access */
     uint64_t timeout_ms;
     /* the result */
     struct buf text; /* {"serverInfo":…,"protocolVersion":…,"instructions":…,"tools":[…],"skills":[…]}; the
@@ -29,6 +30,6 @@ struct probe {
     uint64_t took_ms;
 };
 
-/* Runs them all and returns when each is done. `done` (may be NULL) is called as each ends. -1 only when
- * nothing could be started at all. */
+/* Runs all probes and returns when each has ended. `done` (may be NULL) is called as each ends. Returns -1
+ * only if nothing could be started at all. */
 int probe_run(struct probe *probes, size_t count, void (*done)(const struct probe *p), struct err *err);

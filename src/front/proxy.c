@@ -1,4 +1,4 @@
-/* Reverse proxies and load balancers in front of the gate. Only those that the settings name are trusted
+/* Reverse proxies and load balancers in front of the gate. Only those that the settings list are trusted
  * (`trusted_proxies`): what X-Forwarded-For, X-Forwarded-Proto and the PROXY protocol v2 say is
  * unverified, because any client can send it.
  *
@@ -63,9 +63,9 @@ static bool is_trusted(const struct front *f, const struct io_address *address) 
 
 void front_proxy_enter(struct front_conn *c) {
     c->has_client = io_conn_address(c->io, &c->client);
-    c->trusted = c->look_v2 = c->has_client && is_trusted(c->front, &c->client);
+    c->trusted = c->expect_proxy_v2 = c->has_client && is_trusted(c->front, &c->client);
     if (c->trusted)
-        c->has_client = false; /* the proxy is no client */
+        c->has_client = false; /* the proxy itself is not a client */
 }
 
 static uint16_t be16(const char *p) { return (uint16_t)((unsigned char)p[0] << 8 | (unsigned char)p[1]); }
@@ -89,11 +89,11 @@ static bool take_v2(struct front_conn *c, const char *ptr, size_t len) {
     const size_t addresses = family == 1 ? 12 : family == 2 ? 36 : 0;
     const char *body = ptr + V2_HEAD;
     if (command == 0x20)
-        return true; /* LOCAL: a health check of the proxy's own */
+        return true; /* LOCAL: the proxy's own health check */
     if (command != 0x21 || len < V2_HEAD + addresses)
         return false;
     if (!addresses)
-        return true; /* of a client that has no address */
+        return true; /* the client has no address */
     if (family == 1)
         c->v2_client = io_address_v4((const unsigned char *)body);
     else
@@ -104,8 +104,8 @@ static bool take_v2(struct front_conn *c, const char *ptr, size_t len) {
 }
 
 ptrdiff_t front_proxy_v2(struct front_conn *c, const char *ptr, size_t len) {
-    const size_t look = len < v2_signature.len ? len : v2_signature.len;
-    if (memcmp(ptr, v2_signature.ptr, look) != 0)
+    const size_t compared = len < v2_signature.len ? len : v2_signature.len;
+    if (memcmp(ptr, v2_signature.ptr, compared) != 0)
         return 0;
     const size_t all = len >= V2_HEAD ? V2_HEAD + (size_t)be16(ptr + 14) : V2_HEAD;
     if (all > FRONT_PROXY_HEAD_MAX)
@@ -130,7 +130,7 @@ static bool forwarded_for(const struct front *f, const struct http_head *head,
             while (at && rest.ptr[at - 1] != ',')
                 at--;
             if (!io_address_parse(slice_trim(slice_from(rest, at)), ret_client))
-                return false; /* addresses in front of it cannot be trusted */
+                return false; /* addresses before it cannot be trusted */
             found = !is_trusted(f, ret_client);
             rest = slice_upto(rest, at ? at - 1 : 0);
         }
@@ -138,7 +138,7 @@ static bool forwarded_for(const struct front *f, const struct http_head *head,
     return found;
 }
 
-/* The value of the nearest proxy, which is the last one. */
+/* The value set by the nearest proxy, which is the last one. */
 static struct slice last_of(const struct http_head *head, struct slice name) {
     struct slice value = {0}, one;
     for (size_t i = 0; i < head->count; i++)
@@ -149,7 +149,7 @@ static struct slice last_of(const struct http_head *head, struct slice name) {
     return slice_trim(one);
 }
 
-/* What the process that took the request found out about its client: address, TLS, not local. */
+/* Reads what the forwarding process determined about its client: address, TLS, whether it is local. */
 static void peer_request(struct front_conn *c, const struct http_head *head) {
     struct slice rest = http_value_of(head, SLICE(FRONT_FORWARDED)), client, secure;
     slice_cut(&rest, ' ', &client);

@@ -1,4 +1,4 @@
-/* What is common to every request: authentication and routing. */
+/* Common to every request: authentication and routing. */
 #include "audit/audit.h"
 #include "call/answer.h"
 #include "front/auth.h"
@@ -8,7 +8,9 @@
 #include "front/peers.h"
 #include "front/share.h"
 #include "record/record.h"
+#include "session/messages.h"
 #include "ship/ship.h"
+#include "state/state.h"
 
 #include <arpa/inet.h>
 
@@ -44,12 +46,12 @@ static bool host_ok(struct front *f, struct slice host) {
     return true;
 }
 
-/* A web page must not reach a gate on this machine through the browser: neither from its own origin nor by
+/* A web page must not reach a gate on this machine through the browser, neither from another origin nor by
  * DNS rebinding. */
 static bool host_and_origin_ok(const struct front_conn *c, const struct http_head *head) {
     struct front *f = c->front;
     if (c->from_node)
-        return true; /* the gate that took the request has checked both, against its own address */
+        return true; /* the forwarding gate has checked both against its own address */
     struct slice host = http_value(head, HTTP_FIELD_HOST);
     if (!host_ok(f, host))
         return false;
@@ -81,7 +83,7 @@ void front_refuse_message(struct front_conn *c, const struct session *session, i
     front_answer_error(c, 400, code, id_raw, why);
 }
 
-/* On the older transport the answer to a POST is never read: it comes on the stream. */
+/* On the older transport clients do not read the response to a POST: answers arrive on the stream. */
 static void refuse_on_stream(struct front_conn *c, struct call_sink *sink, const struct msg_refusal *r) {
     struct arena *a = &c->front->scratch;
     struct splice text;
@@ -91,16 +93,19 @@ static void refuse_on_stream(struct front_conn *c, struct call_sink *sink, const
 }
 
 struct msg *front_read_message(struct front_conn *c, struct block *b, struct slice body,
-                               struct call_sink *sse) {
+                               struct slice session_id) {
     struct arena *a = &c->front->scratch;
     struct msg_refusal r;
     struct msg *m = msg_admit(&c->front->core->up.msgs, b, body, a, &r);
     if (m)
         return m;
-    front_record_refusal(c, NULL, r.why);
-    if (sse && r.id.len)
-        refuse_on_stream(c, sse, &r);
-    else /* many a client ends its session at any other status than 200 */
+    struct front_session *fs = session_id.len ? front_session_find(c, session_id) : NULL;
+    front_record_refusal(c, fs ? fs->session : NULL, r.why);
+    if (fs && messages_refuse_answer(fs->session, body, r.why))
+        front_answer(c, 202, NULL, (struct slice){0}, (struct slice){0});
+    else if (fs && fs->sse && r.id.len)
+        refuse_on_stream(c, &fs->sse_sink, &r);
+    else /* many clients end their session at any status but 200 */
         front_answer_error(c, r.is_readable ? 200 : 400, r.code, r.id, r.why);
     return NULL;
 }
@@ -111,7 +116,7 @@ static bool is_json(const struct http_head *head) {
            (!coding.len || slice_eq_nocase(coding, SLICE("identity")));
 }
 
-/* What a path leads to. */
+/* The target of a path. */
 enum place {
     PLACE_NONE,
     PLACE_HEALTH,
@@ -139,16 +144,16 @@ static enum place find_place(struct front_conn *c, struct slice path) {
     static const struct {
         struct slice path;
         enum place place;
-    } whole[] = {
+    } exact[] = {
         {SLICE("/healthz"), PLACE_HEALTH},  {SLICE("/readyz"), PLACE_READY},
         {SLICE("/mcp"), PLACE_MCP},         {SLICE("/sse"), PLACE_SSE},
         {SLICE("/message"), PLACE_MESSAGE}, {SLICE("/mcp/servers"), PLACE_SERVERS},
         {SLICE("/mcp/call"), PLACE_CALL},
     };
     c->only = c->front->only;
-    for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++)
-        if (slice_eq(path, whole[i].path))
-            return whole[i].place;
+    for (size_t i = 0; i < sizeof(exact) / sizeof(exact[0]); i++)
+        if (slice_eq(path, exact[i].path))
+            return exact[i].place;
     if (slice_starts(path, SLICE("/mcp/")))
         return find_endpoint(c, slice_from(path, 5), PLACE_MCP);
     if (slice_starts(path, SLICE("/sse/")))
@@ -158,7 +163,7 @@ static enum place find_place(struct front_conn *c, struct slice path) {
     return PLACE_NONE;
 }
 
-/* An unreachable database does not make the gate unready: the log is also written locally. */
+/* An unreachable database does not make the gate unready, because the log is also written locally. */
 static void write_ship_status(struct ship *ship, struct buf *out) {
     struct ship_health health = {0};
     if (ship)
@@ -175,17 +180,25 @@ static void answer_health(struct front_conn *c, const struct http_head *head, en
     struct audit_health log = {0};
     if (place == PLACE_READY && f->core->audit)
         audit_health(f->core->audit, &log);
-    bool refusing = (log.failed || log.held) && !log.passing;
+    struct state_health counters = {0};
+    if (place == PLACE_READY && f->core->state && !state_is_remote(f->core->state))
+        state_health(f->core->state, &counters);
+    const bool refusing = (log.failed || log.held) && !log.passing;
     const bool leaves = f->draining || (place == PLACE_READY && f->not_ready);
-    buf_put_str(&text, leaves ? "draining\n" : refusing ? "the audit log cannot be written\n" : "ok\n");
     const bool local = front_is_local(c);
+    buf_put_str(&text, leaves          ? "draining\n"
+                       : refusing      ? "the audit log cannot be written\n"
+                       : counters.down ? "limits cannot be counted\n"
+                                       : "ok\n");
     if (log.failed && local)
         buf_printf(&text, "audit log: %s\n", log.fault);
+    if (counters.down && local)
+        buf_printf(&text, "limits: %s\n", counters.fault);
     if (place == PLACE_READY && local)
         write_ship_status(f->core->ship, &text);
     if (place == PLACE_READY && f->fleet && local)
         fleet_write_status(f->fleet, &text);
-    const int status = leaves || refusing ? 503 : 200;
+    const int status = leaves || refusing || counters.down ? 503 : 200;
     if (head->method != HTTP_GET && head->method != HTTP_HEAD)
         front_answer(c, 405, NULL, SLICE("Allow: GET, HEAD\r\n"), (struct slice){0});
     else if (head->method == HTTP_HEAD || place != PLACE_READY ||
@@ -207,7 +220,7 @@ static void answer_plain(struct front_conn *c, const struct http_head *head, enu
         front_plain_tools(c);
 }
 
-/* Recorded only when the sender is already authenticated: unauthenticated requests are not logged. */
+/* Recorded only if the sender is already authenticated: unauthenticated requests are not logged. */
 void front_refuse_large(struct front_conn *c, const struct http_head *head) {
     static const char why[] = "the message is too large";
     c->console = false;
@@ -219,7 +232,7 @@ void front_refuse_large(struct front_conn *c, const struct http_head *head) {
     front_answer_error(c, 413, RPC_INVALID_REQUEST, (struct slice){0}, why);
 }
 
-/* Clients of these paths do not read JSON-RPC. */
+/* Clients of these paths do not use JSON-RPC. */
 static bool is_page(struct slice path) {
     return slice_is(path, "/") || slice_starts(path, SLICE("/ui")) || slice_starts(path, SLICE("/api/"));
 }
@@ -235,7 +248,9 @@ bool front_admit_body(struct front_conn *c, const struct http_head *head, size_t
         return true;
     if (verdict.wait)
         verdict = (struct front_verdict){.status = 503,
-                                         .message = "the issuer's keys are being fetched; try again"};
+                                         .message = verdict.cookie.len
+                                                        ? "the sign-in is being looked up; try again"
+                                                        : "the issuer's keys are being fetched; try again"};
     front_challenge(c, &verdict);
     return false;
 }
@@ -258,15 +273,15 @@ void front_request(struct front_conn *c, struct http_head *head, struct block *b
         return;
     } else if (front_authenticate(c, head, b, body) != FRONT_IN || !front_may_enter(c) ||
                !front_share_claim(c)) {
-        return; /* answered, or will be */
+        return; /* answered, or answered later */
     } else if (f->draining && f->leaving &&
-               c->peer) { /* its session ends now, and another process is there */
+               c->peer) { /* its session ends now; another process accepts new ones */
         front_answer_error(c, 404, -32001, (struct slice){0}, "session not found; initialize again");
     } else if (f->draining) {
         front_answer_error(c, 503, RPC_INTERNAL, (struct slice){0}, "the gate is shutting down; try again");
     } else if (head->method == HTTP_POST && takes_json && !is_json(head)) {
         front_answer_error(c, 415, -32000, (struct slice){0},
-                           "Content-Type must be application/json, and not compressed");
+                           "Content-Type must be application/json, without compression");
     } else if ((place == PLACE_MCP || place == PLACE_MESSAGE) && front_peers_route(c, head, b, body)) {
         return; /* another process has the session */
     } else if (place == PLACE_MCP) {

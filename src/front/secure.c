@@ -1,5 +1,5 @@
-/* Certificates from files, and others when the files change: HTTPS at the front, and the channel between the
- * gates of a fleet. */
+/* Loads certificates from files, and reloads them when the files change: for HTTPS at the front, and for
+ * connections between the gates of a fleet. */
 #include "front/secure.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -14,7 +14,8 @@ struct front_files {
     struct io_watch watches[SECURE_FILES];
 };
 
-/* Certificate and key are two files: between their changes they do not fit, and the old ones stay. */
+/* Certificate and key are two files. Between their changes they do not match, and the old pair stays in
+ * use. */
 static void on_changed(struct io_watch *w) {
     struct front_files *s = w->owner;
     struct err err;
@@ -52,7 +53,7 @@ static int load(void *owner, const struct front_files_of *of, struct err *err) {
     struct io_tls_ctx *fresh = io_tls_server_ctx(of->cert, of->key, of->ca, err);
     if (!fresh)
         return -1;
-    io_tls_ctx_free(f->tls); /* connections keep what they were made with */
+    io_tls_ctx_free(f->tls); /* connections keep the certificate they started with */
     f->tls = fresh;
     return 0;
 }

@@ -1,4 +1,4 @@
-/* Certificate files that are read again when they change. */
+/* Certificate files that are reloaded when they change. */
 #pragma once
 
 #include "base/err.h"
@@ -7,11 +7,11 @@ struct io_loop;
 struct front_files;
 
 struct front_files_of {
-    const char *cert, *key, *ca; /* paths, which outlive this; the last may be NULL */
+    const char *cert, *key, *ca; /* paths, which must outlive this; the last may be NULL */
     int (*load)(void *owner, const struct front_files_of *of, struct err *err);
     void *owner;
 };
 
-/* They are loaded once here; NULL: that failed. */
+/* Loads them once; NULL if that failed. */
 struct front_files *front_files_new(struct io_loop *loop, const struct front_files_of *of, struct err *err);
 void front_files_free(struct front_files *s); /* NULL is fine */

@@ -84,7 +84,7 @@ static const struct settings_key code_limits_keys[] = {
      .at_start = true},
     {"run_timeout", KEY_DURATION, AT(code.limits.run_timeout_ms), .help = "how long one run may take",
      .at_start = true},
-    {"grant", KEY_SECTION, .keys = code_grant_keys, .help = "the same for each grant"},
+    {"grant", KEY_SECTION, .keys = code_grant_keys, .help = "ceilings for each grant"},
     {0},
 };
 static const struct settings_key code_network_keys[] = {
@@ -104,8 +104,11 @@ static const struct settings_key code_packages_keys[] = {
 };
 static const struct settings_key code_keys[] = {
     {"enabled", KEY_BOOL, AT(code.enabled), .help = "offer the built-in code server", .at_start = true},
-    {"profile", KEY_TEXT, AT(code.profile), .help = "whose tools it shows", .at_start = true},
+    {"profile", KEY_TEXT, AT(code.profile), .help = "the set of tools that it shows", .at_start = true},
     {"min_tier", KEY_INT, AT(code.min_tier), .help = "the weakest sandbox that may run code",
+     .at_start = true},
+    {"uids", KEY_TEXT, AT(code.uids),
+     .help = "FIRST-LAST: as root, each sandbox gets its own uid from here; none: all share one",
      .at_start = true},
     {"bash", KEY_BOOL, AT(code.bash),
      .help = "run bash and programs of the system, inside the sandbox; off by default", .at_start = true},
@@ -118,8 +121,9 @@ static const struct settings_key code_keys[] = {
      .help = "packages that code may import; what `sallyport code packages add` installed needs no entry"},
     {0},
 };
-static const char interval_help[] = "of silence without work before a health check; never: no health checks";
-static const char timeout_help[] = "for its answer; then the server is restarted, or tried again";
+static const char interval_help[] = "time without messages before a health check; never: no health checks";
+static const char timeout_help[] =
+    "time-out of a health check; then the server is restarted, or connected again";
 static const struct settings_key health_keys[] = {
     {"interval", KEY_DURATION, AT(health_ms), .help = interval_help},
     {"timeout", KEY_DURATION, AT(health_timeout_ms), .help = timeout_help},
@@ -144,12 +148,15 @@ static const struct settings_key state_keys[] = {
     {"database", KEY_TEXT, AT(state.database),
      .help =
          "PostgreSQL for what a fleet shares and must last: grants, approvals, stops, values behind tokens, "
-         "logins, versions",
+         "pins, sign-ins, logins at servers, versions",
      .at_start = true},
     {"dir", KEY_PATH, AT(state.dir), .help = "the directory of the embedded store", .at_start = true},
     {"prefix", KEY_TEXT, AT(state.prefix), .help = "put in front of every key in a shared store",
      .at_start = true},
     {"fail_mode", KEY_CHOICE, AT(state.fail_mode), fail_names, .help = "limited calls when the store fails",
+     .at_start = true},
+    {"timeout", KEY_DURATION, AT(state.timeout_ms),
+     .help = "how long a limited call waits for counters in Redis or PostgreSQL; 1s by default",
      .at_start = true},
     {"lease", KEY_INT, AT(state.lease),
      .help = "calls of a large limit that a gate counts in Redis at once; 0 by default: each by itself",
@@ -176,12 +183,11 @@ static const struct settings_key flows_keys[] = {
 };
 static const struct settings_key approvals_keys[] = {
     {"mode", KEY_CHOICE, AT(approvals.mode), approval_names,
-     .help = "how a client learns that a person must agree"},
+     .help = "how a client is told that a person must approve"},
     {"elicitation", KEY_CHOICE, AT(approvals.elicitation), elicitation_names,
-     .help =
-         "`trusted`: people sit at all clients, and what a client answers to an approval question counts; "
-         "`off`: only for grants with the role person"},
-    {"timeout", KEY_DURATION, AT(approvals.timeout_ms), .help = "how long a question stays open"},
+     .help = "`trusted`: every client has a user, and the client's answer to an approval request counts; "
+             "`off`: only for grants with the role person"},
+    {"timeout", KEY_DURATION, AT(approvals.timeout_ms), .help = "how long an approval request stays open"},
     {"webhook", KEY_TEXT, AT(approvals.webhook),
      .help = "a URL that gets each request for approval; needs a secret"},
     {"format", KEY_CHOICE, AT(approvals.format), webhook_names,
@@ -197,18 +203,19 @@ static const struct settings_key traces_keys[] = {
 };
 static const struct settings_key pins_keys[] = {
     {"lock", KEY_PATH, AT(pins.lock),
-     .help = "accepted definitions: nothing else is served; by default sallyport.lock beside this file, if "
-             "there is one; or off"},
+     .help =
+         "file of accepted definitions: no other is served; by default sallyport.lock beside this file, if "
+         "there is one; or off"},
     {"first_use", KEY_CHOICE, AT(pins.first_use), first_use_names,
-     .help = "a server that the lock does not know: accept it, or wait for `pin accept`"},
+     .help = "a server that is not in the lock: accept it, or wait for `pin accept`"},
     {"max_age", KEY_DURATION, AT(pins.max_age_ms),
-     .help = "how old what is known of a tool may be when it is called; 0: the server is asked every time"},
+     .help = "maximum age of a known tool definition at a call; 0: the server is asked every time"},
     {0},
 };
 static const struct settings_key poison_keys[] = {
     {"definitions", KEY_CHOICE, AT(poison.definitions), poison_names,
-     .help = "definitions and instructions that carry an attack"},
-    {"results", KEY_CHOICE, AT(poison.results), poison_names, .help = "results that do"},
+     .help = "definitions and instructions that contain an attack"},
+    {"results", KEY_CHOICE, AT(poison.results), poison_names, .help = "results that contain an attack"},
     {0},
 };
 static const struct settings_key ship_keys[] = {
@@ -217,9 +224,9 @@ static const struct settings_key ship_keys[] = {
     {"gate", KEY_TEXT, AT(audit.ship.gate),
      .help = "the name of this gate there; host name and home by default", .at_start = true},
     {"keep", KEY_DURATION, AT(audit.ship.keep_ms),
-     .help = "days that were over so long ago are dropped there; never by default", .at_start = true},
+     .help = "age after which the database drops a day of the log; never by default", .at_start = true},
     {"backlog_mb", KEY_INT, AT(audit.ship.backlog_mb),
-     .help = "megabytes that may wait at home for the database, then calls are refused; 8192 by default",
+     .help = "megabytes that may wait for the database; above, calls are refused; 8192 by default",
      .at_start = true},
     {0},
 };
@@ -229,18 +236,18 @@ static const struct settings_key audit_keys[] = {
      .help = "calls whose arguments are hashed for the log: all, or those that a person approves"},
     {"durable", KEY_BOOL, AT(audit.durable), .help = "make a call only when its record is on disk",
      .at_start = true},
-    {"keep", KEY_DURATION, AT(audit.keep_ms), .help = "retire older parts of the log", .at_start = true},
-    {"segment_mb", KEY_INT, AT(audit.segment_mb),
-     .help = "megabytes after which a new part of the log is begun; 512 by default", .at_start = true},
+    {"keep", KEY_DURATION, AT(audit.keep_ms), .help = "age after which parts of the log are retired",
+     .at_start = true},
+    {"segment_mb", KEY_INT, AT(audit.segment_mb), .help = "megabytes of one part of the log; 512 by default",
+     .at_start = true},
     {"on_full", KEY_CHOICE, AT(audit.on_full), full_names, .help = "calls when the log is full or fails",
      .at_start = true},
-    {"ship", KEY_SECTION, .keys = ship_keys,
-     .help = "copies for a fleet: PostgreSQL gets what the gate wrote"},
+    {"ship", KEY_SECTION, .keys = ship_keys, .help = "copies the log to the PostgreSQL database of a fleet"},
     {0},
 };
 static const struct settings_key log_keys[] = {
     {"level", KEY_CHOICE, AT(log.level), log_names,
-     .help = "what is worth a line; by default what --log-level says"},
+     .help = "the lowest level that is logged; by default that of --log-level"},
     {"server_lines", KEY_INT, AT(log.server_lines),
      .help =
          "lines of one server's stderr that are written in a second, the rest is counted; 200 by default"},
@@ -248,10 +255,10 @@ static const struct settings_key log_keys[] = {
 };
 static const struct settings_key request_state_keys[] = {
     {"key", KEY_PATH, AT(request_state.key),
-     .help = "the file of keys that seal it, for gates that serve the same clients; by default in the home",
+     .help = "the file of its encryption keys, for gates that serve the same clients; by default in the home",
      .at_start = true},
     {"keep", KEY_DURATION, AT(request_state.keep_ms),
-     .help = "how long a question of a server waits for a modern client; by default 10 minutes",
+     .help = "how long a server's request waits for a modern client's answer; by default 10 minutes",
      .at_start = true},
     {0},
 };
@@ -261,9 +268,9 @@ static const struct settings_key request_state_keys[] = {
 static const struct settings_key issuer_console_keys[] = {
     {"client_id", KEY_TEXT, ISSUER_AT(console.client_id), .help = "the client id of the console"},
     {"client_secret", KEY_TEXT, ISSUER_AT(console.client_secret),
-     .help = "of a confidential client: ${NAME} keeps it out of this file"},
+     .help = "secret of a confidential client: ${NAME} keeps it out of this file"},
     {"scopes", KEY_LIST, ISSUER_AT(console.scopes),
-     .help = "to ask for; by default openid, profile and email"},
+     .help = "scopes to request; by default openid, profile and email"},
     {"session", KEY_DURATION, ISSUER_AT(console.session_ms),
      .help = "how long a user stays signed in, at most 12h; by default 1h"},
     {"sign_out", KEY_BOOL, ISSUER_AT(console.sign_out),
@@ -275,17 +282,19 @@ static const struct settings_key issuer_keys[] = {
     {"audience", KEY_LIST, ISSUER_AT(audience), .help = "the audience of tokens; by default the resource"},
     {"jwks", KEY_TEXT, ISSUER_AT(jwks), .help = "the URL of its keys, if discovery does not find it"},
     {"algorithms", KEY_LIST, ISSUER_AT(algorithms),
-     .help = "of signatures; by default all that are supported"},
-    {"scopes", KEY_LIST, ISSUER_AT(scopes), .help = "that a token must have"},
+     .help = "accepted signature algorithms; by default all supported ones"},
+    {"scopes", KEY_LIST, ISSUER_AT(scopes), .help = "scopes that a token must have"},
     {"skew", KEY_DURATION, ISSUER_AT(skew_ms), .help = "how far clocks may differ; by default a minute"},
-    {"console", KEY_SECTION, .keys = issuer_console_keys, .help = "people sign in to the console there"},
+    {"console", KEY_SECTION, .keys = issuer_console_keys,
+     .help = "sign-in to the console with this provider"},
     {0},
 };
 static const struct settings_key rule_keys[] = {
-    {"when", KEY_CLAIMS, RULE_AT(when), .help = "claims and the values they must have, or hold in a list"},
-    {"grant", KEY_TEXT, RULE_AT(grant), .help = "may do what this grant may"},
-    {"servers", KEY_LIST, RULE_AT(servers), .help = "patterns of servers; by default every one"},
-    {"tools", KEY_LIST, RULE_AT(tools), .help = "patterns of tools; by default every one"},
+    {"when", KEY_CLAIMS, RULE_AT(when),
+     .help = "claims and their required values; a list must contain the value"},
+    {"grant", KEY_TEXT, RULE_AT(grant), .help = "has the permissions of this grant"},
+    {"servers", KEY_LIST, RULE_AT(servers), .help = "patterns of servers; by default all"},
+    {"tools", KEY_LIST, RULE_AT(tools), .help = "patterns of tools; by default all"},
     {"policy", KEY_PATH, RULE_AT(policy), .help = "its policy, instead of the server's or the default"},
     {"limits", KEY_TEXT, RULE_AT(limits), .help = "the name under which limits of scope grant are counted"},
     {"roles", KEY_LIST, RULE_AT(roles), .help = "admin, policy-manager, approver, viewer"},
@@ -295,9 +304,9 @@ static const struct settings_key auth_keys[] = {
     {"resource", KEY_TEXT, AT(auth.resource),
      .help = "the URL under which clients know the gate, without a path"},
     {"issuers", KEY_EACH, AT(auth.issuers), .keys = issuer_keys, .size = sizeof(struct settings_issuer),
-     .help = "identity providers whose tokens are good here"},
+     .help = "identity providers whose tokens are accepted"},
     {"rules", KEY_EACH, AT(auth.rules), .keys = rule_keys, .size = sizeof(struct settings_rule),
-     .help = "what bearers of tokens and client certificates may do; the first that fits"},
+     .help = "permissions of clients with tokens or certificates; the first matching entry counts"},
     {0},
 };
 static const struct settings_key tls_keys[] = {
@@ -305,7 +314,7 @@ static const struct settings_key tls_keys[] = {
      .at_start = true},
     {"key", KEY_PATH, AT(tls.key), .help = "its private key (PEM)", .at_start = true},
     {"client_ca", KEY_PATH, AT(tls.client_ca),
-     .help = "authorities whose client certificates are taken (PEM)", .at_start = true},
+     .help = "authorities whose client certificates are accepted (PEM)", .at_start = true},
     {0},
 };
 static const struct settings_key fleet_keys[] = {
@@ -327,19 +336,40 @@ static const struct settings_key fleet_keys[] = {
 };
 static const struct settings_key drain_keys[] = {
     {"not_ready", KEY_DURATION, AT(drain.not_ready_ms),
-     .help = "at the end: /readyz says 503 for so long while connections are still accepted; 0s by default",
+     .help = "at shutdown: how long /readyz responds 503 while connections are still accepted; 0s by default",
      .at_start = true},
     {"timeout", KEY_DURATION, AT(drain.timeout_ms),
-     .help = "then: for calls in flight, before they are answered with an error; 10s by default",
+     .help = "after that: time for calls in flight, before they are answered with an error; 10s by default",
      .at_start = true},
     {0},
 };
 static const struct settings_key sessions_keys[] = {
     {"idle", KEY_DURATION, AT(sessions.idle_ms),
-     .help = "end a client's session after this long without a request; 30m by default", .at_start = true},
+     .help = "end a client's session after this time without a request; 30m by default", .at_start = true},
     {"unsent_mb", KEY_INT, AT(sessions.unsent_mb),
      .help = "megabytes of answers that slow clients have not read yet, of all together; above, the client "
              "with the most is disconnected; 256 by default",
+     .at_start = true},
+    {"per_grant", KEY_INT, AT(sessions.per_grant),
+     .help = "sessions that one grant may have open, in each worker; by default as many as are left for the "
+             "others",
+     .at_start = true},
+    {"connections_per_grant", KEY_INT, AT(sessions.connections_per_grant),
+     .help = "connections that one grant may have open, in each worker; by default as many as are left for "
+             "the others",
+     .at_start = true},
+    {"connections_per_address", KEY_INT, AT(sessions.connections_per_address),
+     .help = "connections of one address, or one IPv6 /64, that have not authenticated, in each worker; 128 "
+             "by default",
+     .at_start = true},
+    {"processes", KEY_INT, AT(sessions.processes),
+     .help = "server processes that may run at once in each worker; one grant gets no more than are left for "
+             "the others; 4000 by default",
+     .at_start = true},
+    {"processes_per_grant", KEY_INT, AT(sessions.processes_per_grant),
+     .help =
+         "server processes that one grant may have at once, in each worker; by default as many as are left "
+         "for the others",
      .at_start = true},
     {0},
 };
@@ -349,8 +379,7 @@ static const struct settings_key reload_keys[] = {
              "default",
      .at_start = true},
     {"longest", KEY_DURATION, AT(reload.longest_ms),
-     .help = "a file that keeps changing is read again after so long all the same; 30s by default",
-     .at_start = true},
+     .help = "a file that keeps changing is read again after this time; 30s by default", .at_start = true},
     {0},
 };
 _Static_assert(AT(auth.issuer_count) == AT(auth.issuers) + sizeof(void *) &&
@@ -358,7 +387,7 @@ _Static_assert(AT(auth.issuer_count) == AT(auth.issuers) + sizeof(void *) &&
                "counts follow their arrays");
 
 const struct settings_key settings_root_keys[] = {
-    {"version", KEY_VERSION, .help = "of this format: 1"},
+    {"version", KEY_VERSION, .help = "version of this format: 1"},
     {"listen", KEY_TEXT, AT(listen), .help = "ADDRESS:PORT", .at_start = true},
     {"public_url", KEY_TEXT, AT(public_url),
      .help = "the URL under which clients know the gate, without a path: https://gate.example.com",
@@ -370,43 +399,48 @@ const struct settings_key settings_root_keys[] = {
     {"plain_http", KEY_BOOL, AT(plain_http),
      .help = "do not warn when other machines reach the gate without TLS", .at_start = true},
     {"policy", KEY_PATH, AT(policy), .help = "the default policy; a server or a grant may name its own"},
-    {"prefix", KEY_CHOICE, AT(prefix), prefix_names, .help = "server names in front of tool names"},
+    {"prefix", KEY_CHOICE, AT(prefix), prefix_names,
+     .help = "whether tool names have the server's name as a prefix"},
     {"share", KEY_CHOICE, AT(share), share_names, .help = "the default for every server"},
     {"idle", KEY_DURATION, AT(idle_ms), .help = "the default for every server"},
     {"health", KEY_SECTION, .keys = health_keys, .help = "health checks: the default for every server"},
     {"servers", KEY_SERVERS, .help = "the MCP servers behind the gate, by name"},
     {"code", KEY_SECTION, .keys = code_keys, .help = "the built-in code server"},
-    {"discovery", KEY_SECTION, .keys = discovery_keys, .help = "which tools are listed, which are found"},
+    {"discovery", KEY_SECTION, .keys = discovery_keys,
+     .help = "which tools are listed, and which are found by search"},
     {"state", KEY_SECTION, .keys = state_keys, .help = "the store"},
     {"pii", KEY_SECTION, .keys = pii_keys, .help = "personal data and secrets"},
-    {"flows", KEY_SECTION, .keys = flows_keys, .help = "what policies remember of an identity's calls"},
-    {"approvals", KEY_SECTION, .keys = approvals_keys, .help = "calls that a person must agree to"},
-    {"traces", KEY_SECTION, .keys = traces_keys, .help = "where calls are traced"},
-    {"pins", KEY_SECTION, .keys = pins_keys, .help = "tools that must stay what was accepted"},
-    {"poison", KEY_SECTION, .keys = poison_keys, .help = "instructions where they do not belong"},
+    {"flows", KEY_SECTION, .keys = flows_keys,
+     .help = "flow labels that policies keep of an identity's calls"},
+    {"approvals", KEY_SECTION, .keys = approvals_keys, .help = "calls that a person must approve"},
+    {"traces", KEY_SECTION, .keys = traces_keys, .help = "export of traces"},
+    {"pins", KEY_SECTION, .keys = pins_keys, .help = "pinned tool definitions"},
+    {"poison", KEY_SECTION, .keys = poison_keys,
+     .help = "detection of instructions in definitions and results"},
     {"audit", KEY_SECTION, .keys = audit_keys, .help = "the audit log"},
     {"request_state", KEY_SECTION, .keys = request_state_keys,
-     .help = "what modern clients keep while a legacy server waits for their answer"},
-    {"log", KEY_SECTION, .keys = log_keys, .help = "lines for people"},
-    {"auth", KEY_SECTION, .keys = auth_keys, .help = "clients that may authenticate without a grant"},
+     .help = "data that modern clients keep (`requestState`) while a legacy server waits for their answer"},
+    {"log", KEY_SECTION, .keys = log_keys, .help = "log lines"},
+    {"auth", KEY_SECTION, .keys = auth_keys,
+     .help = "authentication without a grant: identity providers and rules"},
     {"tls", KEY_SECTION, .keys = tls_keys, .help = "serve HTTPS"},
     {"workers", KEY_TEXT, AT(workers),
      .help = "processes that share the port and the home: a number, or auto (one per processor)",
      .at_start = true},
     {"fleet", KEY_SECTION, .keys = fleet_keys,
      .help = "the other gates: requests of a session go to the gate that has it"},
-    {"drain", KEY_SECTION, .keys = drain_keys, .help = "how the gate ends"},
-    {"sessions", KEY_SECTION, .keys = sessions_keys, .help = "what clients' sessions may take"},
+    {"drain", KEY_SECTION, .keys = drain_keys, .help = "how the gate shuts down"},
+    {"sessions", KEY_SECTION, .keys = sessions_keys, .help = "ceilings of clients' sessions"},
     {"reload", KEY_SECTION, .keys = reload_keys, .help = "when changed settings and policies are read"},
     {0},
 };
 #define SECRET_AT(member) offsetof(struct settings_secret, member)
 const struct settings_key settings_secret_keys[] = {
-    {"file", KEY_PATH, SECRET_AT(file), .help = "whose first line is the value"},
+    {"file", KEY_PATH, SECRET_AT(file), .help = "a file; its first line is the value"},
     {"command", KEY_LIST, SECRET_AT(command),
-     .help = "a program and its arguments; the first line it prints"},
-    {"prefix", KEY_TEXT, SECRET_AT(prefix), .help = "in front of the value, for instance `Bearer `"},
-    {"ttl", KEY_DURATION, SECRET_AT(ttl_ms), .help = "how long what the program printed is good"},
+     .help = "a program and its arguments; the first line of its output is the value"},
+    {"prefix", KEY_TEXT, SECRET_AT(prefix), .help = "prefix of the value, for instance `Bearer `"},
+    {"ttl", KEY_DURATION, SECRET_AT(ttl_ms), .help = "how long the program's output is valid"},
     {0},
 };
 _Static_assert(SERVER_AT(secrets) == SERVER_AT(headers) + sizeof(struct settings_list) &&
@@ -414,28 +448,28 @@ _Static_assert(SERVER_AT(secrets) == SERVER_AT(headers) + sizeof(struct settings
                "secrets follow the headers");
 
 const struct settings_key settings_server_keys[] = {
-    {"command", KEY_TEXT, SERVER_AT(command), .help = "the program of a server on pipes"},
+    {"command", KEY_TEXT, SERVER_AT(command), .help = "the program of a stdio server"},
     {"args", KEY_LIST, SERVER_AT(args), .help = "its arguments"},
     {"env", KEY_ENV, SERVER_AT(env), .help = "variables of its environment"},
     {"cwd", KEY_PATH, SERVER_AT(cwd), .help = "the directory it runs in"},
     {"type", KEY_CHOICE, SERVER_AT(type), type_names,
-     .help = "the transport, when command or url do not say it"},
-    {"url", KEY_TEXT, SERVER_AT(url), .help = "of a server over HTTP"},
+     .help = "the transport, if command or url do not imply it"},
+    {"url", KEY_TEXT, SERVER_AT(url), .help = "the URL of an HTTP server"},
     {"headers", KEY_HEADERS, SERVER_AT(headers),
      .help = "sent with every request to it; a value may come from a file or a program"},
     {"policy", KEY_PATH, SERVER_AT(policy), .help = "its policy, instead of the default"},
     {"pii", KEY_CHOICE, SERVER_AT(pii), pii_names, .help = "personal data and secrets in its results"},
     {"share", KEY_CHOICE, SERVER_AT(share), share_names, .help = "one process a session, or one a principal"},
-    {"prefix", KEY_TEXT, SERVER_AT(prefix), .help = "in front of its tools' names, instead of its own name"},
-    {"idle", KEY_DURATION, SERVER_AT(idle_ms), .help = "end it after this long without a call"},
+    {"prefix", KEY_TEXT, SERVER_AT(prefix), .help = "prefix of its tools' names; its own name by default"},
+    {"idle", KEY_DURATION, SERVER_AT(idle_ms), .help = "stop it after this time without a call"},
     {"timeout", KEY_DURATION, SERVER_AT(timeout_ms),
-     .help = "end a call after this long without a word from it"},
+     .help = "end a call after this time without a message from it"},
     {"health", KEY_SECTION, .keys = server_health_keys, .help = "its health checks"},
-    {"disabled", KEY_BOOL, SERVER_AT(disabled), .help = "leave it out"},
+    {"disabled", KEY_BOOL, SERVER_AT(disabled), .help = "do not use this server"},
     {0},
 };
 
-/* ---- what a running gate cannot follow ---- */
+/* ---- settings that need a restart ---- */
 
 static bool same_value(const struct settings_key *key, const void *a, const void *b) {
     switch (key->kind) {
@@ -460,7 +494,7 @@ static bool same_value(const struct settings_key *key, const void *a, const void
         return same;
     }
     default:
-        CHECK(!key->at_start); /* none of these is read at the start only */
+        CHECK(!key->at_start); /* all of these are applied while the gate runs */
         return true;
     }
 }
@@ -512,7 +546,7 @@ static void schema_value(struct emit *e, const struct settings_key *key) {
         emit_key(e, "type");
         emit_raw(e, SLICE("[\"string\",\"integer\"]"));
         emit_key(e, "pattern");
-        emit_cstr(e, "^([0-9]+(ms|s|m|h|d)?|never)$");
+        emit_cstr(e, "^([0-9]+|([0-9]+(ms|s|m|h|d))+|never)$");
         break;
     case KEY_LIST:
         schema_type(e, "array");
@@ -531,7 +565,7 @@ static void schema_value(struct emit *e, const struct settings_key *key) {
         schema_scalar_type(e);
         emit_object_end(e);
         emit_object(e);
-        schema_keys(e, settings_secret_keys, "a value from elsewhere");
+        schema_keys(e, settings_secret_keys, "a value from a file or a program");
         emit_object_end(e);
         emit_array_end(e);
         emit_object_end(e);
@@ -564,7 +598,7 @@ static void schema_value(struct emit *e, const struct settings_key *key) {
     }
     emit_key(e, "description");
     char text[512];
-    snprintf(text, sizeof(text), "%s%s", key->help, key->at_start ? " (a change takes a new start)" : "");
+    snprintf(text, sizeof(text), "%s%s", key->help, key->at_start ? " (a change needs a restart)" : "");
     emit_cstr(e, text);
 }
 
@@ -578,7 +612,7 @@ static void schema_open(struct emit *e, const char *description) {
     emit_object(e);
 }
 
-/* Follows the tables, which are not deep. */
+/* Recurses over the tables, which are not deep. */
 static void schema_key(struct emit *e, const struct settings_key *key) {
     emit_key(e, key->name);
     emit_object(e);

@@ -30,12 +30,12 @@ struct settings_key {
     const struct settings_key *keys;
     const char *help;
     size_t size;
-    bool or_list;  /* of a section: a list stands for its first key */
-    bool at_start; /* read when the gate starts: a change takes a new start */
+    bool or_list;  /* of a section: a list is taken as the value of its first key */
+    bool at_start; /* read only at the start: a change needs a restart */
 };
 
 extern const struct settings_key settings_root_keys[];
 extern const struct settings_key settings_secret_keys[];
-/* The first SETTINGS_CLIENT_KEYS are those of clients' files. */
+/* The first SETTINGS_CLIENT_KEYS keys are also read from clients' files. */
 extern const struct settings_key settings_server_keys[];
 #define SETTINGS_CLIENT_KEYS 7

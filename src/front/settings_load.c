@@ -4,6 +4,8 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/nearest.h"
+#include "call/limits.h"
+#include "channel/limits.h"
 #include "crypto/jwt.h"
 #include "front/limits.h"
 #include "front/settings_keys.h"
@@ -23,19 +25,19 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* ---- one reading ---- */
+/* ---- one file ---- */
 
 struct reader {
     struct arena *arena;
     const char *path;
     const char *dir; /* with the slash, or "" */
-    bool client;     /* a client's file: what we do not know is not ours to judge */
+    bool client;     /* a client's file: unknown keys are ignored */
     struct settings *to;
     struct err *err;
 };
 
 struct settings_owned {
-    struct settings settings; /* first: settings_free() gets this address */
+    struct settings settings; /* must be the first member: settings_free() gets this address */
     struct arena arena;
 };
 
@@ -65,7 +67,7 @@ static int put_variable(struct reader *r, const struct tree *t, struct slice ins
     else if (dash)
         buf_put_str(out, arena_dup(r->arena, slice_from(inside, (size_t)(dash - inside.ptr) + 2)).ptr);
     else
-        return fault(r, t, "the environment has no %.*s", SLICE_FMT(name));
+        return fault(r, t, "environment variable %.*s is not set", SLICE_FMT(name));
     return 0;
 }
 
@@ -105,7 +107,7 @@ static int read_path(struct reader *r, const struct tree *t, const char **ret_pa
 
 static int read_choice(struct reader *r, const struct tree *t, const char *const *choices, int *ret_index) {
     const char *text = NULL;
-    /* YAML 1.1 writers quote `off`; in 1.2 it is a string, and `false` means the same. */
+    /* YAML 1.1 writers quote `off`. In 1.2 it is a string, and `false` means the same. */
     if (t->type == TREE_BOOL && !t->truth && strcmp(choices[0], "off") == 0) {
         *ret_index = 0;
         return 0;
@@ -122,7 +124,7 @@ static int read_choice(struct reader *r, const struct tree *t, const char *const
         snprintf(all + used, sizeof(all) - used, "%s%s", i ? ", " : "", choices[i]);
     }
     const char *near = nearest_word(slice_str(text), choices);
-    return fault(r, t, "`%s` is none of %s%s%s%s", text, all, near ? "; did you mean `" : "",
+    return fault(r, t, "`%s` must be one of %s%s%s%s", text, all, near ? "; did you mean `" : "",
                  near ? near : "", near ? "`?" : "");
 }
 
@@ -150,7 +152,7 @@ static int read_list(struct reader *r, const struct tree *t, struct settings_lis
     return 0;
 }
 
-/* {A: b} as "A=b" or "A: b" lines, or with a line feed between, which stands in no name. */
+/* {A: b} as lines "A=b" or "A: b", or with a line feed in between, which no name contains. */
 static int read_pairs(struct reader *r, const struct tree *t, const char *between,
                       struct settings_list *ret_list) {
     if (t->type != TREE_MAP)
@@ -165,7 +167,7 @@ static int read_pairs(struct reader *r, const struct tree *t, const char *betwee
             continue; /* read_headers */
         if (!e->key.len ||
             (between[0] != '\n' && (slice_find(e->key, '=') >= 0 || slice_find(e->key, ':') >= 0)))
-            return fault(r, e, "`%.*s` is no name", SLICE_FMT(e->key));
+            return fault(r, e, "`%.*s` is not a valid name", SLICE_FMT(e->key));
         if (read_text(r, e, &value) < 0)
             return -1;
         items[count++] = arena_printf(r->arena, "%.*s%s%s", SLICE_FMT(e->key), between, value).ptr;
@@ -177,13 +179,13 @@ static int read_pairs(struct reader *r, const struct tree *t, const char *betwee
 static int read_version(struct reader *r, const struct tree *t) {
     return slice_is(t->text, "1")
                ? 0
-               : fault(r, t, "version `%.*s` is not known; this program reads 1", SLICE_FMT(t->text));
+               : fault(r, t, "version `%.*s` is not supported; this program reads 1", SLICE_FMT(t->text));
 }
 
 static int read_servers(struct reader *r, const struct tree *map);
 static int read_keys(struct reader *r, const struct tree *map, const struct settings_key *keys, void *base);
 
-/* Plain headers, followed by those whose values come from elsewhere. */
+/* Plain headers, followed by those whose values come from files or programs. */
 static int read_headers(struct reader *r, const struct tree *t, void *to) {
     struct settings_list *plain = to;
     if (read_pairs(r, t, ": ", plain) < 0)
@@ -201,7 +203,7 @@ static int read_headers(struct reader *r, const struct tree *t, void *to) {
         if (!s->file == !s->command.count)
             return fault(r, e, "header `%s` needs either `file` or `command`", s->header);
         if (!http_token_ok(e->key) || !http_value_ok(slice_str(s->prefix)))
-            return fault(r, e, "`%s` is no header", s->header);
+            return fault(r, e, "`%s` is not a valid header", s->header);
     }
     *(struct settings_secret **)(plain + 1) = all;
     *(size_t *)((char *)(plain + 1) + sizeof(void *)) = count;
@@ -295,7 +297,7 @@ static int read_each(struct reader *r, const struct settings_key *key, const str
     return 0;
 }
 
-/* The depth of recursion is that of the tables, whatever the file. */
+/* The depth of recursion is that of the tables, whatever the file contains. */
 static int read_keys(struct reader *r, const struct tree *map, const struct settings_key *keys, void *base) {
     if (check_keys(r, map, keys) < 0)
         return -1;
@@ -322,7 +324,7 @@ static bool plain_char(char c) {
            c == '.' || c == '_';
 }
 
-/* A name is part of paths and, followed by two underscores, a prefix of tool names: its end must be
+/* A name is part of paths and, followed by two underscores, a prefix of tool names. Its end must be
  * unambiguous. */
 const char *settings_name_fault(struct slice name) {
     if (!name.len || name.len > SETTINGS_NAME_MAX)
@@ -354,7 +356,7 @@ const char *settings_fit_name(struct slice title, struct arena *a) {
     return name;
 }
 
-/* Clients have several words for one transport. */
+/* Clients use several names for one transport. */
 static int client_type(const char *type) {
     static const char *const http[] = {"http", "streamable-http", "streamableHttp", "streamable_http"};
     for (size_t i = 0; type && i < ARRAY_LEN(http); i++)
@@ -382,7 +384,7 @@ static int read_client_server(struct reader *r, const struct tree *t, struct set
     return 0;
 }
 
-/* Room must be left for the tool's name: a long one is cut, and a hash of it keeps it apart from its like. */
+/* A tool's name must still fit: a long prefix is truncated, and a hash keeps it distinct. */
 static const char *short_prefix(struct reader *r, struct slice name) {
     if (name.len <= SETTINGS_PREFIX_MAX)
         return name.ptr;
@@ -394,9 +396,9 @@ static const char *short_prefix(struct reader *r, struct slice name) {
 
 static int finish_server(struct reader *r, const struct tree *t, struct settings_server *s) {
     if (!s->command == !s->url)
-        return fault(r, t, s->command ? "both `command` and `url`" : "neither `command` nor `url`");
+        return fault(r, t, s->command ? "has both `command` and `url`" : "has neither `command` nor `url`");
     if ((s->type == SETTINGS_STDIO && s->url) || (s->type > SETTINGS_STDIO && s->command))
-        return fault(r, t, "`type` does not go with `%s`", s->url ? "url" : "command");
+        return fault(r, t, "`type` does not match `%s`", s->url ? "url" : "command");
     if (s->type == SETTINGS_AUTO)
         s->type = s->url ? SETTINGS_HTTP : SETTINGS_STDIO;
     if (!s->prefix)
@@ -420,7 +422,7 @@ static int read_server(struct reader *r, const struct tree *t, struct settings_s
     s->title = arena_dup(r->arena, t->key).ptr;
     s->name = r->client ? settings_fit_name(t->key, r->arena) : s->title;
     s->line = t->key_line;
-    s->pii = -1, s->share = -1, s->idle_ms = UINT64_MAX; /* the defaults are filled in at the end */
+    s->pii = -1, s->share = -1, s->idle_ms = UINT64_MAX; /* defaults are filled in at the end */
     s->health_ms = s->health_timeout_ms = UINT64_MAX;
     const char *why = settings_name_fault(slice_str(s->name));
     if (why)
@@ -495,7 +497,7 @@ static int read_one(struct settings_owned *o, const char *path, bool client, str
     return read_text_of(o, path, buf_slice(&text), client, err);
 }
 
-/* Names must differ, and differ to the eye. */
+/* Names must differ, also visually. */
 static int check_names(struct settings_owned *o, struct err *err) {
     struct settings *s = &o->settings;
     struct map names, prefixes;
@@ -560,9 +562,9 @@ int settings_parse_listen(const char *text, char host[SETTINGS_HOST_MAX], uint16
 
 static int check_issuer(const struct settings *s, const struct settings_issuer *issuer, struct err *err) {
     if (!issuer->issuer || !up_url_is_safe(slice_str(issuer->issuer)))
-        return err_set(err, "auth.issuers: every issuer needs its URL, with https");
+        return err_set(err, "auth.issuers: every issuer needs an https URL");
     if (issuer->jwks && !up_url_is_safe(slice_str(issuer->jwks)))
-        return err_set(err, "auth.issuers: `%s` is no https URL", issuer->jwks);
+        return err_set(err, "auth.issuers: `%s` is not an https URL", issuer->jwks);
     if (!issuer->audience.count && !s->auth.resource)
         return err_set(err, "auth.issuers: `%s` needs an audience, public_url or auth.resource",
                        issuer->issuer);
@@ -577,7 +579,7 @@ static int check_issuer(const struct settings *s, const struct settings_issuer *
         return err_set(err, "auth.issuers: console of `%s` needs public_url or auth.resource",
                        issuer->issuer);
     if (issuer->console.session_ms > STATE_LOGIN_MS)
-        return err_set(err, "auth.issuers: console of `%s`: a session lasts 12h at most", issuer->issuer);
+        return err_set(err, "auth.issuers: console of `%s`: a session may last 12h at most", issuer->issuer);
     return 0;
 }
 
@@ -592,7 +594,8 @@ static int check_public(struct settings *s, struct err *err) {
     for (size_t i = 0; i < s->trusted_proxies.count; i++)
         if (!io_netmask_parse(slice_str(s->trusted_proxies.items[i]), &ignored))
             return err_set(
-                err, "trusted_proxies: `%s` is no address and no network; write 192.0.2.7 or 10.0.0.0/8",
+                err,
+                "trusted_proxies: `%s` is neither an address nor a network; write 192.0.2.7 or 10.0.0.0/8",
                 s->trusted_proxies.items[i]);
     if (!s->auth.resource)
         s->auth.resource = s->public_url;
@@ -612,14 +615,14 @@ static int check_auth(const struct settings *s, struct err *err) {
         const struct settings_list *roles = &s->auth.rules[i].roles;
         for (size_t k = 0; k < roles->count; k++)
             if (!state_role_from(slice_str(roles->items[k])))
-                return err_set(err, "auth.rules: there is no role `%s`", roles->items[k]);
+                return err_set(err, "auth.rules: unknown role `%s`", roles->items[k]);
     }
     if (!s->tls.cert != !s->tls.key || (s->tls.client_ca && !s->tls.cert))
-        return err_set(err, "tls: both cert and key are needed");
+        return err_set(err, "tls: both cert and key are required");
     return 0;
 }
 
-/* Beside the settings, where it is not named. */
+/* Beside the settings file, unless it is named. */
 static void find_lock(struct settings_owned *o) {
     struct settings *s = &o->settings;
     const char *slash = s->path ? strrchr(s->path, '/') : NULL;
@@ -633,8 +636,7 @@ static int check_discovery(const struct settings *s, struct err *err) {
     if (s->discovery.keep < 0 || s->discovery.keep > SETTINGS_DISCOVERY_KEEP_MAX)
         return err_set(err, "discovery.keep: a number from 0 to %d", SETTINGS_DISCOVERY_KEEP_MAX);
     if (s->discovery.mode != MANY_DISCOVERY_ALL && !s->code.enabled)
-        return err_set(
-            err, "discovery.mode: tools are found by the code server: `code: {enabled: true}` is missing");
+        return err_set(err, "discovery.mode: search needs the code server; set `code: {enabled: true}`");
     return 0;
 }
 
@@ -650,6 +652,16 @@ static int check_sizes(const struct settings *s, struct err *err) {
         return err_set(err, "audit.ship: `dsn` is missing");
     if (s->sessions.unsent_mb < 0 || s->sessions.unsent_mb > SETTINGS_MB_MAX)
         return err_set(err, "sessions.unsent_mb: a number from 1 to %d", SETTINGS_MB_MAX);
+    if (s->sessions.per_grant < 0 || s->sessions.per_grant > SESSION_MAX)
+        return err_set(err, "sessions.per_grant: a number from 1 to %d", SESSION_MAX);
+    if (s->sessions.connections_per_grant < 0 || s->sessions.connections_per_grant > FRONT_CONNS_MAX)
+        return err_set(err, "sessions.connections_per_grant: a number from 1 to %d", FRONT_CONNS_MAX);
+    if (s->sessions.connections_per_address < 0 || s->sessions.connections_per_address > FRONT_CONNS_MAX)
+        return err_set(err, "sessions.connections_per_address: a number from 1 to %d", FRONT_CONNS_MAX);
+    if (s->sessions.processes < 0 || s->sessions.processes > CHANNEL_PROCESSES_MAX)
+        return err_set(err, "sessions.processes: a number from 1 to %d", CHANNEL_PROCESSES_MAX);
+    if (s->sessions.processes_per_grant < 0 || s->sessions.processes_per_grant > CHANNEL_PROCESSES_MAX)
+        return err_set(err, "sessions.processes_per_grant: a number from 1 to %d", CHANNEL_PROCESSES_MAX);
     if (s->log.server_lines < 0 || s->log.server_lines > UINT32_MAX)
         return err_set(err, "log.server_lines: a number from 1 to %u", UINT32_MAX);
     return 0;
@@ -697,7 +709,7 @@ static struct settings_owned *new_settings(const char *path) {
     return o;
 }
 
-/* What was read becomes the settings, unless it was a fault. */
+/* The result becomes the settings unless there was an error. */
 static int take_settings(struct settings_owned *o, int rc, struct settings **ret_settings, struct err *err) {
     if (rc == 0)
         rc = finish(o, err);

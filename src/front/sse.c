@@ -1,4 +1,4 @@
-/* The transport of 2024-11-05: one event stream a client, requests by POST, answers on the stream. */
+/* The transport of 2024-11-05: one event stream per client, requests by POST, answers on the stream. */
 #include "front/front.h"
 
 #include "base/mem.h"
@@ -34,8 +34,7 @@ void front_sse_open(struct front_conn *c, struct http_head *head) {
     }
     struct front_session *fs = front_session_new(c, true);
     if (!fs) {
-        front_answer_error(c, 503, RPC_INTERNAL, (struct slice){0},
-                           "too many sessions; end some that are not used");
+        front_answer_error(c, 503, RPC_INTERNAL, (struct slice){0}, "too many sessions; end unused ones");
         return;
     }
     fs->known = true;
@@ -70,7 +69,7 @@ void front_sse_post(struct front_conn *c, struct http_head *head, struct block *
         front_refuse_message(c, fs->session, code, (struct slice){0}, why);
         return;
     }
-    struct msg *m = batch ? NULL : front_read_message(c, b, body, &fs->sse_sink);
+    struct msg *m = batch ? NULL : front_read_message(c, b, body, slice_str(fs->id));
     if (!m && !batch)
         return;
     front_answer(c, 202, "text/plain", (struct slice){0}, SLICE("Accepted"));

@@ -1,18 +1,18 @@
-/* Sessions of the modern era, one for each principal at each endpoint, and the end of sessions whose
- * principal is revoked or expired. */
+/* Sessions of the modern era, one per principal and endpoint. Also ends sessions whose principal is
+ * revoked or expired. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "front/front.h"
 #include "session/session.h"
 
-/* The session of the modern era that a principal has at one endpoint. */
+/* The modern session of a principal at one endpoint. */
 struct stateless {
     const void *key[2];
     struct session *session;
     uint64_t used_ms;
 };
 
-/* Such a client receives nothing outside of its own requests. */
+/* Such a client receives nothing outside its own requests. */
 static const struct session_front stateless_front = {0};
 
 struct session *front_stateless(struct front_conn *c) {
@@ -58,12 +58,12 @@ static struct front_conn *overdue_stream(struct front *f, uint64_t wall_ms) {
     return NULL;
 }
 
-/* A client notices that its token has expired by a 401, gets a newer one and goes on. */
+/* After a 401 a client knows that its token has expired, gets a new one and continues. */
 static bool may_be_refreshed(const struct principal *p, uint64_t wall_ms) {
     return p->kind == PRINCIPAL_TOKEN && !p->revoked && wall_ms < p->expires_ms + FRONT_REFRESH_MS;
 }
 
-/* Why sessions end: their principal is revoked or expired, or their server is removed. */
+/* Why sessions end: their principal was revoked or has expired, or their server was removed. */
 struct ending {
     uint64_t wall_ms, now_ms, idle_ms;
     const struct server *server; /* NULL: check the principals */
@@ -82,7 +82,7 @@ static bool stateless_ends(const struct stateless *s, const struct ending *why) 
            (s->session->call_count == 0 && why->now_ms - s->used_ms > why->idle_ms);
 }
 
-/* Closing one changes the map, so the walk starts again. */
+/* Closing one changes the map, so the iteration restarts. */
 static void end_sessions(struct front *f, const struct ending *why) {
     size_t at = 0;
     struct map_entry *e;
@@ -106,7 +106,7 @@ static void end_sessions(struct front *f, const struct ending *why) {
 void front_sweep(struct front *f) {
     struct ending why = {
         .wall_ms = clock_wall_ms(), .now_ms = io_now_ms(f->loop), .idle_ms = f->session_idle_ms};
-    /* Streams are all that a client has open longer than its token is good. The end of one may end others. */
+    /* Only streams can outlive a client's token. Ending one may end others. */
     for (struct front_conn *c; (c = overdue_stream(f, why.wall_ms));)
         front_conn_close(c);
     end_sessions(f, &why);

@@ -1,4 +1,4 @@
-/* A client on our own standard input and output: one message a line, one session for the whole run. */
+/* A client on standard input and output: one message per line, one session for the whole run. */
 #include "front/front.h"
 
 #include "base/log.h"
@@ -8,6 +8,7 @@
 #include "era/listen.h"
 #include "record/record.h"
 #include "session/batch.h"
+#include "session/messages.h"
 #include "session/session.h"
 
 #include <signal.h>
@@ -18,11 +19,11 @@ struct front_stdio {
     struct session *session;
     struct io_conn *in;
     struct io_conn *out;
-    struct call_sink sink; /* shared by all calls: every answer goes to the same place */
+    struct call_sink sink; /* shared by all calls, which answer to the same stream */
     size_t scanned;
     bool ending;
     struct io_timer timer;
-    uint64_t patience_ms; /* until when answers under way are waited for */
+    uint64_t patience_ms; /* deadline for answers in flight */
     void (*ended)(void *owner, int status);
     void *owner;
 };
@@ -118,7 +119,10 @@ static void on_line(struct front_stdio *s, struct block *b, struct slice line) {
     }
     struct msg *m = msg_admit(&s->core->up.msgs, b, line, &a, &refusal);
     if (!m) {
-        refuse_line(s, &a, &refusal);
+        if (messages_refuse_answer(s->session, line, refusal.why))
+            record_line(s, refusal.why);
+        else
+            refuse_line(s, &a, &refusal);
         return;
     }
     s->sink.modern = m->rpc.params && tape_path(&m->tape, m->rpc.params, "_meta",
@@ -145,20 +149,20 @@ static size_t on_data(struct io_conn *c, void *owner, struct block *b, char *ptr
     s->scanned = c->reading ? len - used : 0;
     if (s->scanned <= MSG_BYTES_MAX)
         return used;
-    record_line(s, "a line over the message limit");
+    record_line(s, "a line exceeds the message limit");
     log_error("a line from the client exceeds the message limit of %u bytes; the gate stops", MSG_BYTES_MAX);
     front_stdio_finish(s, SIGTERM);
     return len;
 }
 
-/* ---- the end ---- */
+/* ---- shutdown ---- */
 
 static void end_now(struct front_stdio *s) {
     io_timer_stop(s->core->up.loop, &s->timer);
     struct link *link = channel_of(s->session, s->session->only)->link;
     if (!link_finish(link))
         s->ended(s->owner, 0);
-    /* otherwise the child's exit ends us */
+    /* otherwise the child's exit ends the gate */
 }
 
 /* Notifications end without an answer, so this polls. */
@@ -167,16 +171,16 @@ static void on_patience(struct io_timer *timer) {
     if (s->session->call_count == 0 || io_now_ms(s->core->up.loop) >= s->patience_ms)
         end_now(s);
     else
-        io_timer_arm(s->core->up.loop, &s->timer, FRONT_EOF_LOOK_MS, on_patience);
+        io_timer_arm(s->core->up.loop, &s->timer, FRONT_EOF_CHECK_MS, on_patience);
 }
 
 static void check_finished(struct front_stdio *s) {
-    /* Called from within the last call's reply: it is still counted. */
+    /* Called from the last call's reply: that call is still counted. */
     if (s->session->call_count <= 1)
         io_timer_arm(s->core->up.loop, &s->timer, 0, on_patience);
 }
 
-/* The client has closed its side. Requests that it piped in still get their answers. */
+/* The client has closed its side. Requests that it sent before still get their answers. */
 static void on_end(struct io_conn *c, void *owner, int status) {
     (void)c, (void)status;
     struct front_stdio *s = owner;
@@ -239,7 +243,7 @@ void front_stdio_free(struct front_stdio *s) {
     if (!s)
         return;
     session_close(s->session);
-    io_timer_stop(s->core->up.loop, &s->timer); /* the end of its calls may have armed it again */
+    io_timer_stop(s->core->up.loop, &s->timer); /* ending the calls may have armed it again */
     io_conn_close(s->in);
     io_conn_flush(s->out);
     io_conn_close(s->out);

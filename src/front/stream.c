@@ -1,5 +1,5 @@
-/* Sessions over HTTP and their event streams. A stream remembers its last events, so that a client whose
- * connection broke gets what it missed, of that stream and no other. */
+/* Sessions over HTTP and their event streams. A stream keeps its last events, so that a client can resume
+ * it after its connection broke. A client gets only events of that stream. */
 #include "front/front.h"
 #include "front/share.h"
 
@@ -40,7 +40,7 @@ static bool put_bytes(void *ctx, struct slice bytes, bool borrowed_src) {
     return true;
 }
 
-/* The newest event is always kept, whatever its size: it may be an answer that was not read yet. */
+/* The newest event is always kept, whatever its size: it may be an answer that the client has not read. */
 static void event_store(struct front_stream *st, uint64_t seq, const struct session_out *out) {
     struct event *e = mem_alloc(sizeof(*e) + splice_len(out->text));
     e->seq = seq;
@@ -98,7 +98,7 @@ static void close_later(struct io_timer *timer) {
     front_session_close(container_of(timer, struct front_session, idle));
 }
 
-/* A slow reader is dropped in the middle of a call's answer: its session must outlive that. */
+/* A slow reader is disconnected while a call's answer is written. Its session must outlive that. */
 static void on_gone(void *owner) {
     struct front_stream *st = owner;
     st->conn = NULL;
@@ -143,8 +143,8 @@ void front_stream_attach(struct front_stream *st, struct front_conn *c, uint64_t
         let_go(st);
 }
 
-/* An event with an id and no data: from here on the client can take the stream up again. Clients of older
- * revisions stumble over empty data. */
+/* An event with an id and no data: from here on the client can resume the stream. Clients of older
+ * revisions fail on empty data. */
 void front_stream_prime(struct front_stream *st) {
     if (!st->conn || strcmp(st->session->session->version, "2025-11-25") < 0)
         return;
@@ -185,7 +185,7 @@ static void stream_init(struct front_stream *st, struct front_session *fs) {
     list_init(&st->events);
 }
 
-/* Finished streams are forgotten when they are old or too many. */
+/* Finished streams are dropped when they are old or too many. */
 static void streams_trim(struct front_session *fs) {
     uint64_t now = io_now_ms(fs->front->loop);
     LIST_FOR_SAFE (n, next, &fs->streams) {
@@ -228,7 +228,7 @@ void front_session_touch(struct front_session *fs) {
 
 struct front_session *front_session_new(struct front_conn *c, bool sse) {
     struct front *f = c->front;
-    struct front_share *share = f->core->session_count < SESSION_MAX ? front_share_session(c) : NULL;
+    struct portion *share = f->core->session_count < SESSION_MAX ? front_share_session(c) : NULL;
     if (!share)
         return NULL;
     struct front_session *fs = mem_zalloc(sizeof(*fs));
@@ -253,7 +253,7 @@ void front_session_close(struct front_session *fs) {
     if (fs->known)
         map_remove(&f->sessions, slice_str(fs->id));
     session_close_then(fs->session, on_session_over, fs->share);
-    fs->sse = false; /* its connection may go now without closing the session again */
+    fs->sse = false; /* its connection may close now without closing the session again */
     let_go(&fs->standing);
     stream_clear(&fs->standing);
     LIST_FOR_SAFE (n, next, &fs->streams) {

@@ -4,11 +4,12 @@
  *   supervisor ── listening socket, shared memory ──▶ worker 0 … N-1      each one a whole gate, one home
  *
  * One socket for all, not one each (SO_REUSEPORT): connections that wait in the socket's queue outlive the
- * worker that would have taken them, a socket of systemd's can be used as it is, and the workers even out
- * their load by themselves (io_listener_share).
+ * worker that would have accepted them, a socket from systemd can be used directly, and the workers balance
+ * their load themselves (io_listener_share).
  *
  * SIGUSR2 replaces the program in place: the new image keeps the process number, the socket, and the old
- * workers as its children. They leave when the new ones accept connections; until then nothing has changed.
+ * workers as its children. The old workers exit when the new ones accept connections; until then nothing has
+ * changed.
  */
 #include "front/supervisor.h"
 
@@ -40,14 +41,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LISTEN_FD_FIRST 3 /* where systemd puts the first one */
+#define LISTEN_FD_FIRST 3 /* the first descriptor that systemd passes */
 
 struct worker {
     pid_t pid;
-    int ready_fd; /* -1 once it is ready */
+    int ready_fd; /* -1 once the worker is ready */
     bool ready;
     uint64_t started_ms;
-    uint64_t due_ms; /* of the next start; 0: none is due */
+    uint64_t due_ms; /* time of the next start; 0: none is due */
     uint64_t wait_ms;
 };
 
@@ -56,19 +57,20 @@ struct supervisor {
     char bind[IO_ADDRESS_MAX];
     int listen_fd;
     struct gate_shared *shared;
-    int trail_fd; /* -1: none came from the program before */
+    int trail_fd; /* -1: none was passed on by the previous program */
     struct trail_slot *trails;
     struct worker workers[GATE_WORKERS_MAX];
     unsigned count;
-    pid_t old[GATE_OLD_MAX]; /* workers of the program before */
+    pid_t old[GATE_OLD_MAX]; /* workers of the previous program */
     unsigned old_count;
     bool announced;
     bool stopping;
+    uint64_t kill_ms; /* when workers that have not ended are killed; 0: never */
     int exit_status;
-    sigset_t outside; /* the signals that were blocked before */
+    sigset_t outside; /* the signal mask from before */
 };
 
-/* ---- how many ---- */
+/* ---- number of workers ---- */
 
 static unsigned processors(void) {
     cpu_set_t set;
@@ -99,7 +101,7 @@ static bool is_listening(int fd) {
     return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &on, &len) == 0 && on;
 }
 
-/* A socket that systemd, or the program before, has opened. -1: none; -2: it is unusable. */
+/* A socket that systemd or the previous program has opened. -1: none; -2: unusable. */
 static int inherited_socket(struct supervisor *s, struct err *err) {
     const char *handover = getenv(SUPERVISOR_HANDOVER), *fds = getenv("LISTEN_FDS"),
                *pid = getenv("LISTEN_PID");
@@ -119,7 +121,7 @@ static int inherited_socket(struct supervisor *s, struct err *err) {
         }
     } else if (fds && pid && slice_to_u64(slice_str(pid), &n) && n == (uint64_t)getpid()) {
         if (strcmp(fds, "1") != 0) {
-            err_set(err, "socket activation: one socket is needed, got %s", fds);
+            err_set(err, "socket activation: exactly one socket is required, got %s", fds);
             return -2;
         }
         fd = LISTEN_FD_FIRST;
@@ -129,7 +131,7 @@ static int inherited_socket(struct supervisor *s, struct err *err) {
     unsetenv("LISTEN_PID");
     unsetenv("LISTEN_FDNAMES");
     if (fd >= 0 && (!is_listening(fd) || !io_bound_port(fd, s->bind))) {
-        err_set(err, "socket activation: descriptor %d is no listening TCP socket", fd);
+        err_set(err, "socket activation: descriptor %d is not a listening TCP socket", fd);
         return -2;
     }
     return fd;
@@ -140,7 +142,7 @@ static int socket_open(struct supervisor *s, struct err *err) {
     if (fd == -2)
         return -1;
     if (fd >= 0) {
-        s->config.bind = s->bind; /* the address is the socket's, not that of the settings */
+        s->config.bind = s->bind; /* the address of the socket, not that of the settings */
     } else {
         fd = io_listen_open(s->config.bind, s->config.port, err);
         if (fd < 0)
@@ -153,7 +155,7 @@ static int socket_open(struct supervisor *s, struct err *err) {
     return 0;
 }
 
-/* What identities have touched outlives a program, when the next one keeps it in the same way. */
+/* Flow labels survive a hand-over if the next program uses the same layout. */
 static int trails_open(struct supervisor *s, struct err *err) {
     struct stat st;
     const size_t bytes = trail_shared_bytes();
@@ -195,7 +197,7 @@ _Noreturn static void worker_main(struct supervisor *s, unsigned index, int read
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(1);
-    signal(SIGINT, SIG_IGN); /* a Ctrl-C reaches every process; the supervisor passes it on */
+    signal(SIGINT, SIG_IGN); /* Ctrl-C reaches every process; the supervisor passes it on */
     sigprocmask(SIG_SETMASK, &s->outside, NULL);
     struct gate_worker worker = {.shared = s->shared,
                                  .trails = s->trails,
@@ -265,14 +267,15 @@ static void worker_ended(struct supervisor *s, unsigned index, int status) {
     if (w->ready_fd >= 0)
         close(w->ready_fd);
     w->ready_fd = -1;
-    if (s->stopping) { /* a worker without a handler yet was killed by our signal: not a crash */
+    if (s->stopping) { /* a worker that had no handler yet was killed by our signal: not a crash */
         if (!s->exit_status && (WIFEXITED(status) || WTERMSIG(status) != SIGTERM))
             s->exit_status = code;
         return;
     }
-    if (!s->announced && !s->old_count) { /* the first start: what is wrong with one is wrong with all */
+    if (!s->announced && !s->old_count) { /* at the first start: an error of one worker is an error of all */
         s->exit_status = code ? code : 1;
         s->stopping = true;
+        s->kill_ms = now_ms + GATE_KILL_MS;
         signal_all(s, SIGTERM);
         return;
     }
@@ -281,7 +284,7 @@ static void worker_ended(struct supervisor *s, unsigned index, int status) {
     if (w->wait_ms > GATE_RESTART_MAX_MS)
         w->wait_ms = GATE_RESTART_MAX_MS;
     w->due_ms = now_ms + (lasted ? 0 : w->wait_ms);
-    log_warn("worker %u (pid %d) ended with %s %d; started again in %llu ms", index, (int)pid,
+    log_warn("worker %u (pid %d) ended with %s %d; restart in %llu ms", index, (int)pid,
              WIFEXITED(status) ? "status" : "signal", WIFEXITED(status) ? code : WTERMSIG(status),
              (unsigned long long)(w->due_ms - now_ms));
 }
@@ -298,7 +301,7 @@ static void reap(struct supervisor *s) {
     }
 }
 
-/* ---- ready ---- */
+/* ---- readiness ---- */
 
 static void announce(struct supervisor *s) {
     const struct gate_config *c = &s->config;
@@ -313,7 +316,7 @@ static void announce(struct supervisor *s) {
         kill(s->old[i], SIGUSR2);
 }
 
-static void look_for_ready(struct supervisor *s) {
+static void check_ready(struct supervisor *s) {
     unsigned ready = 0;
     char byte;
     for (unsigned i = 0; i < s->count; i++) {
@@ -329,9 +332,9 @@ static void look_for_ready(struct supervisor *s) {
         announce(s);
 }
 
-/* ---- another program in our place ---- */
+/* ---- hand-over to a new program ---- */
 
-/* Where the program was started from: a package may have replaced the file since. */
+/* The path that the program was started from: a package may have replaced the file since. */
 static bool own_path(char path[PATH_MAX]) {
     static const char deleted[] = " (deleted)";
     ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
@@ -356,7 +359,7 @@ static bool own_words(struct buf *text, char *argv[GATE_WORDS_MAX + 1]) {
     return n > 0 && n < GATE_WORDS_MAX;
 }
 
-/* Would the new program start with what is on disk now? */
+/* Checks whether the new program would start with the files on disk. */
 static bool trial_passes(const char *path, char *const *argv) {
     pid_t pid = fork();
     if (pid == 0) {
@@ -388,15 +391,15 @@ static void hand_over(struct supervisor *s) {
     cleanup_buf struct buf words;
     buf_init(&words, GATE_WORDS_BYTES_MAX);
     if (s->stopping || !s->announced || s->old_count + s->count > GATE_OLD_MAX) {
-        log_warn("hand-over: not now; the last one is not over, or the gate is stopping");
+        log_warn("hand-over: refused; the previous one has not ended, or the gate is stopping");
         return;
     }
     if (!own_path(path) || !own_words(&words, argv)) {
-        log_error("hand-over: cannot find out how this program was started; nothing has changed");
+        log_error("hand-over: cannot determine how this program was started; nothing has changed");
         return;
     }
     if (!trial_passes(path, argv)) {
-        log_error("hand-over: `%s` does not start with the present settings, policies and stores; nothing "
+        log_error("hand-over: `%s` does not start with the current settings, policies and stores; nothing "
                   "has changed",
                   path);
         return;
@@ -423,9 +426,21 @@ static void on_signal(struct supervisor *s, int sig) {
     } else if (sig == SIGTERM || sig == SIGINT) {
         if (!s->stopping)
             notify("STOPPING=1");
+        const uint64_t drain_ms =
+            s->config.settings->drain.not_ready_ms + s->config.settings->drain.timeout_ms;
+        s->kill_ms = clock_mono_ms() + GATE_KILL_MS + (s->stopping ? 0 : drain_ms);
         s->stopping = true;
-        signal_all(s, SIGTERM); /* the second one ends them immediately */
+        signal_all(s, SIGTERM); /* the second signal ends them immediately */
     }
+}
+
+/* A worker that is stopped or hangs does not end by itself. */
+static void kill_late(struct supervisor *s) {
+    if (!s->kill_ms || clock_mono_ms() < s->kill_ms || !running(s))
+        return;
+    log_error("%u worker(s) did not end in time and are killed", running(s));
+    s->kill_ms = 0;
+    signal_all(s, SIGKILL);
 }
 
 static void start_due(struct supervisor *s) {
@@ -447,8 +462,9 @@ static void supervise(struct supervisor *s) {
         reap(s);
         if (sig > 0 && sig != SIGCHLD)
             on_signal(s, sig);
-        look_for_ready(s);
+        check_ready(s);
         start_due(s);
+        kill_late(s);
     }
 }
 
@@ -459,7 +475,7 @@ static void block_signals(struct supervisor *s) {
     for (size_t i = 0; i < ARRAY_LEN(which); i++)
         sigaddset(&mask, which[i]);
     sigprocmask(SIG_BLOCK, &mask, &s->outside);
-    for (size_t i = 0; i < ARRAY_LEN(which); i++) /* an image before us had them blocked, too */
+    for (size_t i = 0; i < ARRAY_LEN(which); i++) /* the previous program may have had them blocked */
         sigdelset(&s->outside, which[i]);
 }
 

@@ -6,13 +6,13 @@
 #include "base/mem.h"
 #include "wire/sse.h"
 
-/* An answer of the site. It outlives the connection by one call: `gone`, when the connection is closed. */
+/* A response of the site. It outlives the connection by one call: `gone`, when the connection is closed. */
 struct web_answer {
     struct web_reply reply;
     struct front *front;
-    struct front_conn *conn; /* not any more in `gone` */
-    bool later;              /* the site has taken it over; else it lasts as long as front_web() */
-    bool counts;             /* in the front's web_count: it ends by itself */
+    struct front_conn *conn; /* no longer valid in `gone` */
+    bool later;              /* the site keeps it; otherwise it lasts as long as front_web() */
+    bool counts;             /* counted in the front's web_count until it ends */
     void *owner;
     void (*gone)(void *owner);
 };
@@ -95,7 +95,7 @@ bool front_web(struct front_conn *c, struct http_head *head, struct block *b, st
     c->console = need == WEB_CONSOLE;
     c->cookie = (struct slice){0};
     if (asks && front_authenticate(c, head, b, body) != FRONT_IN)
-        return true; /* answered, or will be */
+        return true; /* answered, or answered later */
     struct web_request request = {.head = head,
                                   .body = body,
                                   .who = asks ? c->principal : NULL,

@@ -7,7 +7,7 @@
 #define IO_PIPE_BYTES (1u << 20) /* capacity of a pipe once large messages pass through it */
 #define IO_BURST_BYTES 2048      /* queued bytes that are sent before the next of many messages is read */
 #define IO_LARGE_BYTES 65536     /* queued bytes that are sent before the next read: they are still cached */
-#define IO_GATHER_LOOKS 16       /* polls for which a gathered task is delayed */
+#define IO_GATHER_POLLS 16       /* polls for which a gathered task is delayed */
 #define IO_COPY_MAX 16384        /* smaller pieces are copied together, larger ones are referenced */
 #define IO_LINGER_MS 1000        /* how long a finished connection waits for its peer to close */
 #define IO_REST_MS 1000          /* how long memory of large messages is kept for the next ones */
@@ -28,4 +28,8 @@
 #define SPAWN_TEXT_MAX 1024             /* strings in one command line or environment */
 #define SPAWN_CHILDREN_MAX 4096
 #define SPAWN_SUCCESSOR_MS 2000 /* how long a gate waits for the successor of a killed spawner */
-#define SPAWN_ORPHAN_LOOKS 50   /* attempts, a millisecond apart, to end what a killed spawner had started */
+#define SPAWN_WATCH_MS 1000     /* between two checks that the spawner answers */
+#define SPAWN_UNANSWERED_MAX 5  /* checks in a row without an answer after which it is killed and replaced */
+#define SPAWN_EXEC_MS 3000    /* for a child to reach its program: the spawner must answer checks meanwhile */
+#define SPAWN_STOP_MS 4000    /* at shutdown: for the spawner to end its children, before it is killed */
+#define SPAWN_ORPHAN_TRIES 50 /* attempts, a millisecond apart, to end what a killed spawner had started */

@@ -84,7 +84,7 @@ static void gathered(struct io_loop *loop) {
         return;
     bool more = loop->looks == 0 || loop->arrivals != loop->seen;
     loop->seen = loop->arrivals;
-    if (more && loop->looks++ < IO_GATHER_LOOKS)
+    if (more && loop->looks++ < IO_GATHER_POLLS)
         return;
     struct list *n;
     while ((n = list_pop(&loop->gathering))) {

@@ -60,7 +60,7 @@ void io_loop_stop(struct io_loop *loop);
 bool io_loop_sends(const struct io_loop *loop);
 static inline uint64_t io_now_ms(const struct io_loop *loop) { return uv_now(&loop->uv); }
 
-/* Runs the task once, when a poll has found no more events, or after IO_GATHER_LOOKS polls. Work that many
+/* Runs the task once, when a poll has found no more events, or after IO_GATHER_POLLS polls. Work that many
  * requests share is then done once. */
 void io_loop_gather(struct io_loop *loop, struct io_task *task, void (*run)(struct io_task *));
 /* For a handler between two messages of one read: if at least so many bytes are queued, they are sent now,

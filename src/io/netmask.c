@@ -54,10 +54,10 @@ bool io_address_of(const struct sockaddr *addr, struct io_address *ret_address) 
 }
 
 bool io_netmask_has(const struct io_netmask *mask, const struct io_address *address) {
-    const unsigned whole = mask->bits / 8, rest = mask->bits % 8;
+    const unsigned full_bytes = mask->bits / 8, rest = mask->bits % 8;
     const unsigned char edge = rest ? (unsigned char)(0xff << (8 - rest)) : 0;
-    return memcmp(mask->network.bytes, address->bytes, whole) == 0 &&
-           (!rest || (mask->network.bytes[whole] & edge) == (address->bytes[whole] & edge));
+    return memcmp(mask->network.bytes, address->bytes, full_bytes) == 0 &&
+           (!rest || (mask->network.bytes[full_bytes] & edge) == (address->bytes[full_bytes] & edge));
 }
 
 bool io_netmask_parse(struct slice text, struct io_netmask *ret_mask) {

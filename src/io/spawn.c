@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/check.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/packet.h"
 #include "io/spawner.h"
@@ -38,8 +39,11 @@ struct spawn {
     bool polling;     /* `poll` is in use */
     bool closing;     /* it is being closed, after the spawner's death */
     bool stopped;     /* spawn_stop was called meanwhile */
-    void (*lost)(void *owner, int status, bool replaced);
+    spawn_lost_fn *lost;
     void *lost_owner;
+    struct io_timer watch;
+    unsigned unanswered; /* pings in a row */
+    bool hung;           /* it was killed for that */
     uint64_t last_token;
     struct list requests;
     uint32_t count;
@@ -105,7 +109,7 @@ struct spawn *spawn_none(void) {
     return s;
 }
 
-void spawn_on_lost(struct spawn *s, void (*lost)(void *owner, int status, bool replaced), void *owner) {
+void spawn_on_lost(struct spawn *s, spawn_lost_fn *lost, void *owner) {
     s->lost = lost;
     s->lost_owner = owner;
 }
@@ -158,6 +162,9 @@ static void on_started(struct spawn *s, struct request *r, struct spawn_child ch
 }
 
 static void on_report(struct spawn *s, const struct spawner_report *report, const int fds[3]) {
+    s->unanswered = 0;
+    if (report->kind == SPAWNER_PONG)
+        return;
     struct request *r = find(s, report->token);
     if (report->kind == SPAWNER_STARTED) {
         on_started(s, r, (struct spawn_child){report->pid, report->value, fds[0], fds[1], fds[2]});
@@ -177,11 +184,29 @@ static void on_report(struct spawn *s, const struct spawner_report *report, cons
 
 static void on_readable(uv_poll_t *handle, int status, int events);
 
+/* Counted in checks, not by the clock: the gate itself may have been stopped meanwhile. */
+static void on_watch(struct io_timer *timer) {
+    struct spawn *s = container_of(timer, struct spawn, watch);
+    const struct spawner_order ping = {.kind = SPAWNER_PING};
+    if (!s->polling)
+        return;
+    if (s->unanswered++ >= SPAWN_UNANSWERED_MAX) {
+        s->hung = true;
+        kill(s->pid, SIGKILL); /* the end of its socket is reported like that of any other */
+    } else {
+        /* A full socket counts as unanswered, too. */
+        send(s->sock, &ping, sizeof(ping), MSG_NOSIGNAL | MSG_DONTWAIT);
+    }
+    io_timer_arm(s->loop, timer, SPAWN_WATCH_MS, on_watch);
+}
+
 static int listen_to(struct spawn *s) {
     if (fcntl(s->sock, F_SETFL, O_NONBLOCK) != 0 || uv_poll_init(&s->loop->uv, &s->poll, s->sock) != 0)
         return -1;
     s->poll.data = s;
     s->polling = true;
+    s->unanswered = 0;
+    io_timer_arm(s->loop, &s->watch, SPAWN_WATCH_MS, on_watch);
     uv_poll_start(&s->poll, UV_READABLE, on_readable);
     uv_unref((uv_handle_t *)&s->poll);
     return 0;
@@ -210,7 +235,7 @@ static void fail_requests(struct spawn *s, unsigned spawner) {
 
 /* Children of the dead spawner must not outlive it; only its successor is kept. */
 static void end_orphans(pid_t successor) {
-    for (int i = 0; i < SPAWN_ORPHAN_LOOKS && spawner_signal_offspring(SIGKILL, successor) > 0; i++)
+    for (int i = 0; i < SPAWN_ORPHAN_TRIES && spawner_signal_offspring(SIGKILL, successor) > 0; i++)
         poll(NULL, 0, 1);
 }
 
@@ -246,8 +271,10 @@ static void on_lost_closed(uv_handle_t *handle) {
     const bool replaced = take_successor(s);
     s->gone = !replaced;
     end_orphans(s->pid);
+    const enum spawn_loss how = s->hung ? SPAWN_HUNG : SPAWN_DIED;
+    s->hung = false;
     if (s->lost)
-        s->lost(s->lost_owner, status, replaced);
+        s->lost(s->lost_owner, how, status, replaced);
     fail_requests(s, dead);
 }
 
@@ -257,8 +284,9 @@ static void on_readable(uv_poll_t *handle, int status, int events) {
     for (;;) {
         struct spawner_report report;
         int fds[PACKET_FDS] = {-1, -1, -1};
-        ssize_t got = status < 0 ? -1 : packet_receive(s->sock, &report, sizeof(report), fds);
-        if (got == 0 || (got < 0 && errno != EAGAIN)) {
+        ssize_t got = packet_receive(s->sock, &report, sizeof(report), fds);
+        /* A spawner that died with unread orders is reported as an error, and the poll has ended then. */
+        if (got == 0 || (got < 0 && (status < 0 || errno != EAGAIN))) {
             uv_poll_stop(&s->poll);
             close_fd(&s->sock);
             s->polling = false;
@@ -362,16 +390,40 @@ void spawn_await(struct spawn *s, uint64_t ms) {
 
 static void on_poll_closed(uv_handle_t *handle) { free(handle->data); }
 
+/* One that does not end, because it was stopped or hangs, is killed. */
+static void end_spawner(struct spawn *s) {
+    const int fd = s->pid ? (int)syscall(SYS_pidfd_open, s->pid, 0) : -1;
+    struct pollfd over = {.fd = fd, .events = POLLIN};
+    const uint64_t due_ms = clock_mono_ms() + SPAWN_STOP_MS;
+    int rc = -1;
+    for (bool again = fd >= 0; again; again = rc < 0 && errno == EINTR) {
+        const uint64_t now_ms = clock_mono_ms();
+        rc = poll(&over, 1, now_ms < due_ms ? (int)(due_ms - now_ms) : 0);
+    }
+    if (rc == 0) {
+        kill(s->pid, SIGKILL);
+        while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+        s->pid = 0;
+        end_orphans(0);
+    }
+    if (fd >= 0)
+        close(fd);
+    while (s->pid && waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
 void spawn_stop(struct spawn *s) {
     if (!s)
         return;
+    if (s->loop)
+        io_timer_stop(s->loop, &s->watch);
     if (s->polling)
         uv_poll_stop(&s->poll);
     close_fd(&s->sock);
     close_fd(&s->line);           /* ends a waiting successor, too */
     fail_requests(s, s->spawner); /* each owner frees what it kept until the exit */
-    while (s->pid && waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
+    end_spawner(s);
     s->stopped = true;
     if (s->polling)
         uv_close((uv_handle_t *)&s->poll, on_poll_closed);

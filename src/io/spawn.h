@@ -39,14 +39,19 @@ struct spawn_child {
 const char *spawn_error_text(int error);
 
 /* Forks the spawner. Call before threads, loops and secrets exist. When the spawner is killed, its children
- * end with it and another one takes its place. */
+ * end with it and another one takes its place. One that does not answer is killed. */
 struct spawn *spawn_start(struct err *err);
 /* For a gate that starts no children: there is no spawner, and requests fail. */
 struct spawn *spawn_none(void);
 /* Attaches the spawner to the loop and gives up exec for this process. */
 int spawn_attach(struct spawn *s, struct io_loop *loop, struct err *err);
+enum spawn_loss {
+    SPAWN_DIED,
+    SPAWN_HUNG, /* it did not answer, and was killed */
+};
 /* `lost` is called after a spawner has died, with its wait status and whether a successor took over. */
-void spawn_on_lost(struct spawn *s, void (*lost)(void *owner, int status, bool replaced), void *owner);
+typedef void spawn_lost_fn(void *owner, enum spawn_loss how, int status, bool replaced);
+void spawn_on_lost(struct spawn *s, spawn_lost_fn *lost, void *owner);
 /* Requests a child; `started` comes later, then `exited` once (status as from wait). The token identifies the
  * request until exited was called; after spawn_forget() neither is called. */
 uint64_t spawn_child(struct spawn *s, const struct spawn_request *request,

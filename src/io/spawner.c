@@ -157,6 +157,11 @@ static int child_start(const struct start *start, struct pipes *p, pid_t *ret_pi
     p->failed[1] = -1;
     int code = 0;
     ssize_t got;
+    struct pollfd begun = {.fd = p->failed[0], .events = POLLIN};
+    if (poll(&begun, 1, SPAWN_EXEC_MS) == 0) { /* the other servers must not wait for its disk */
+        kill(pid, SIGKILL);                    /* reap() takes it */
+        return ETIMEDOUT;
+    }
     while ((got = read(p->failed[0], &code, sizeof(code))) < 0 && errno == EINTR)
         ;
     if (got == (ssize_t)sizeof(code)) {
@@ -219,6 +224,11 @@ static void do_signal(struct spawner *s, const struct spawner_order *order) {
     }
 }
 
+static void do_ping(struct spawner *s) {
+    struct spawner_report pong = {.kind = SPAWNER_PONG};
+    packet_send(s->sock, &pong, sizeof(pong), NULL, 0, 0);
+}
+
 /* False when the gate has ended. */
 static bool take_order(struct spawner *s) {
     int fds[PACKET_FDS];
@@ -234,6 +244,8 @@ static bool take_order(struct spawner *s) {
             do_spawn(s, &order, (size_t)got, fds[0]);
         else if (order.kind == SPAWNER_SIGNAL)
             do_signal(s, &order);
+        else if (order.kind == SPAWNER_PING)
+            do_ping(s);
     }
     pipes_close(fds, PACKET_FDS);
     return true;

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum spawner_order_kind { SPAWNER_SPAWN, SPAWNER_SIGNAL };
+enum spawner_order_kind { SPAWNER_SPAWN, SPAWNER_SIGNAL, SPAWNER_PING };
 
 struct spawner_order {
     uint32_t kind;
@@ -22,6 +22,7 @@ struct spawner_order {
 enum spawner_report_kind {
     SPAWNER_STARTED,
     SPAWNER_EXITED,
+    SPAWNER_PONG,      /* the response to a ping */
     SPAWNER_SUCCESSOR, /* sent on the succession socket: `pid` is the new spawner, and the descriptor leads to
                           it */
 };

@@ -136,11 +136,12 @@ void io_tls_require_client(struct io_tls_ctx *ctx) {
 
 struct io_tls_ctx *io_tls_member_ctx(const char *cert, const char *key, const char *ca, struct err *err) {
     SSL_CTX *ssl = SSL_CTX_new(TLS_client_method());
-    const char *what;
-    bool fine = use_files(ssl, cert, key, &what);
+    const char *what = "set up TLS";
+    bool fine = cert ? use_files(ssl, cert, key, &what)
+                     : ssl && SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION) == 1;
     if (fine) {
-        what = ca;
-        fine = SSL_CTX_load_verify_file(ssl, ca) == 1;
+        what = ca ? ca : "the system's authorities";
+        fine = ca ? SSL_CTX_load_verify_file(ssl, ca) == 1 : trust_system(ssl);
     }
     return fine ? client_ctx(ssl) : refuse_files(ssl, what, err);
 }

@@ -62,6 +62,11 @@ void io_watch_seen(struct io_watch *w) {
         memset(&w->known, 0, sizeof(w->known));
 }
 
+void io_watch_seen_as(struct io_watch *w, const struct stat *content) {
+    w->settling = false;
+    w->known = *content;
+}
+
 void io_watch_stop(struct io_watch *w) {
     if (w->loop)
         io_timer_stop(w->loop, &w->timer);

@@ -28,4 +28,6 @@ void io_watch_start(struct io_watch *w, struct io_loop *loop, const char *path,
                     void (*changed)(struct io_watch *w));
 /* Ignores the current content: this process wrote it. */
 void io_watch_seen(struct io_watch *w);
+/* The same for content that was written elsewhere, and looked like that then. */
+void io_watch_seen_as(struct io_watch *w, const struct stat *content);
 void io_watch_stop(struct io_watch *w);

@@ -71,6 +71,7 @@ static void stop_work(struct io_loop *loop);
 int io_thread_start(pthread_t *ret_thread, void *(*run)(void *arg), void *arg, struct err *err) {
     sigset_t all, before;
     sigfillset(&all);
+    sigdelset(&all, SIGBUS); /* belongs to the thread that causes it */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int fault = pthread_create(ret_thread, NULL, run, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

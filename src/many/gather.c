@@ -13,6 +13,8 @@
 #include "many/seal.h"
 #include "many/shortlist.h"
 #include "mcp/names.h"
+#include "mcp/translate.h"
+#include "server/paging.h"
 #include "server/visible.h"
 #include "wire/emit.h"
 
@@ -28,7 +30,7 @@ struct part {
     const char *list; /* member of its result that is merged; NULL for none */
     struct buf items; /* elements that the client gets, with commas between them */
     uint32_t count;   /* of them */
-    uint32_t pages;
+    struct server_pages pages;
     bool over;
     bool missing; /* it is incomplete */
 };
@@ -211,13 +213,23 @@ static bool take_page(struct part *p, const struct tape *t, uint32_t result, str
     if (!p->list)
         return true;
     uint32_t list = tape_get_str(t, result, p->list);
+    if (list && tape_is(t, list, TAPE_NULL))
+        return true; /* how Go writes an empty list */
     if (!list || !tape_is(t, list, TAPE_ARRAY))
         return false;
-    TAPE_FOR_ELEM(t, list, i) { take_element(p, t, i); }
-    uint32_t next = tape_get_str(t, result, "nextCursor");
-    if (next && tape_is(t, next, TAPE_STRING) && ++p->pages < GATHER_PART_PAGES && !p->items.full)
-        *ret_cursor = tape_raw(t, next);
+    if (server_pages_take(&p->pages, t, result, list, ret_cursor))
+        TAPE_FOR_ELEM(t, list, i) { take_element(p, t, i); }
+    if (p->pages.count >= GATHER_PART_PAGES || p->items.full)
+        *ret_cursor = (struct slice){0};
     return !p->items.full;
+}
+
+/* A refusal, by the policy or by a server that has no such list, counts as an answer. Tools are what a server
+ * is for: any other error of its own, like a missing login, means that they could not be had. */
+static bool is_failure(const struct part *p, const struct session_out *out, int64_t code) {
+    bool by_server = out->msg != NULL;
+    return code == RPC_INTERNAL ||
+           (by_server && code != RPC_METHOD_NOT_FOUND && slice_is(p->method, "tools/list"));
 }
 
 static void part_reply(struct call_sink *sink, const struct session_out *out) {
@@ -240,8 +252,7 @@ static void part_reply(struct call_sink *sink, const struct session_out *out) {
         uint32_t number = error ? tape_get_str(&t, error, "code") : 0;
         if (number)
             tape_int(&t, number, &code);
-        /* A refusal, by the policy or by a server that has no such list, counts as an answer. */
-        if (code == RPC_INTERNAL || !why)
+        if (is_failure(p, out, code) || !why)
             part_missing(
                 p, why ? arena_dup(&p->gather->call->arena, tape_text(&t, why, &p->gather->call->arena)).ptr
                        : "no answer");
@@ -471,27 +482,29 @@ static void ask_server(struct gather *g, struct server *server, struct slice met
     part_ask(p, members);
 }
 
-/* The server with which the next page begins. False after refusing. */
+static void refuse_gather(struct gather *g, const char *why) {
+    answer_error(g->call, RPC_INVALID_PARAMS, 400, why);
+    g->over = true;
+    g->call->gathering = false;
+}
+
+/* The server with which the next page begins. False when it is not ours. */
 static bool read_cursor(struct call *c, struct slice *ret_server) {
     const struct tape *t = &c->request->tape;
     uint32_t node = c->request->rpc.params ? tape_get_str(t, c->request->rpc.params, "cursor") : 0;
     *ret_server = (struct slice){0};
-    if (!node)
+    if (!node || tape_is(t, node, TAPE_NULL))
         return true;
     struct slice purpose = arena_printf(&c->arena, CURSOR " %.*s", SLICE_FMT(c->method));
-    if (tape_is(t, node, TAPE_STRING) &&
-        seal_open(c->session, purpose.ptr, tape_text(t, node, &c->arena), ret_server))
-        return true;
-    answer_error(c, RPC_INVALID_PARAMS, 400, "params.cursor was not issued by this gate");
-    return false;
+    return tape_is(t, node, TAPE_STRING) &&
+           seal_open(c->session, purpose.ptr, tape_text(t, node, &c->arena), ret_server);
 }
 
 static void start_list(struct gather *g) {
     struct call *c = g->call;
     struct slice from;
     if (!read_cursor(c, &from)) {
-        g->over = true;
-        c->gathering = false;
+        refuse_gather(g, "params.cursor was not issued by this gate");
         return;
     }
     if (c->kind == CALL_TOOLS_LIST)
@@ -519,6 +532,13 @@ static void start_describe(struct gather *g) {
  * that have not been used yet. A server that is restarted gets the level then. */
 static void start_level(struct gather *g) {
     struct session *s = g->call->session;
+    const struct msg *m = g->call->request;
+    uint32_t level = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "level") : 0;
+    if (!level || !tape_is(&m->tape, level, TAPE_STRING) ||
+        translate_log_rank(tape_text(&m->tape, level, &g->call->arena)) < 0) {
+        refuse_gather(g, "params.level must be a log level");
+        return;
+    }
     listen_keep_level(g->call);
     size_t at = 0;
     struct server *server;

@@ -128,6 +128,7 @@ void presence_ready(struct channel *ch) {
             gather_listen_to(c, ch->server);
     }
     ch->server->list_fault[0] = '\0'; /* until it is requested again */
+    ch->server->fault[0] = '\0';
     if (first)
         renew(ch);
     if (ch->missing)

@@ -321,7 +321,7 @@ static enum call_next read_arguments(struct call *c) {
     c->wants_log = c->modern && m->rpc.params &&
                    tape_path(&m->tape, m->rpc.params, "_meta", "io.modelcontextprotocol/logLevel", NULL);
     uint32_t token = m->rpc.params ? tape_path(&m->tape, m->rpc.params, "_meta", "progressToken", NULL) : 0;
-    if (token && m->rpc.id) {
+    if (token && m->rpc.id && !tape_is(&m->tape, token, TAPE_NULL)) {
         if (!tape_is(&m->tape, token, TAPE_STRING) && !tape_is(&m->tape, token, TAPE_NUMBER))
             return answer_refuse(c, RPC_INVALID_PARAMS, 400,
                                  "params._meta.progressToken must be a string or a number");

@@ -1,6 +1,8 @@
 #include "policy/board.h"
 
+#include "base/mem.h"
 #include "policy/limits.h"
+#include "policy/match.h"
 #include "policy/policy.h"
 #include "wire/emit.h"
 #include "wire/tree_edit.h"
@@ -62,7 +64,7 @@ static int add_to(struct board *b, const char *list, struct slice json) {
 /* Removes the elements selected by `is`, from the last to the first, so that indexes stay valid. */
 static int drop_from(struct board *b, const struct tree *entry, const char *list,
                      bool (*is)(const struct tree *item)) {
-    const struct tree *items = entry ? tree_get(entry, list) : NULL;
+    const struct tree *items = tree_get(entry, list);
     if (!items || items->type != TREE_LIST)
         return 0;
     for (uint32_t i = items->count; i-- > 0;) {
@@ -77,6 +79,11 @@ static int drop_from(struct board *b, const struct tree *entry, const char *list
     return 0;
 }
 
+static int drop_member(struct board *b, const struct tree *entry, const char *key) {
+    const struct tree_step path[] = {KEY("tools"), {.key = b->tool}, {.key = slice_str(key)}};
+    return tree_get(entry, key) ? board_set(b, path, 3, (struct slice){0}) : 0;
+}
+
 /* ---- which column a tool is in ---- */
 
 static bool has_text(const struct tree *map, const char *key, const char *value) {
@@ -84,18 +91,59 @@ static bool has_text(const struct tree *map, const char *key, const char *value)
     return t && slice_is(t->text, value);
 }
 
+/* In force, and for every call: without conditions, counters and schemas. */
 static bool is_free(const struct tree *rule) {
+    static const char *const more[] = {"state", "validate", "limits", "spend_limit"};
     const struct tree *conditions = tree_get(rule, "conditions");
-    return rule->type == TREE_MAP && (!conditions || !conditions->count);
+    for (size_t i = 0; i < ARRAY_LEN(more); i++)
+        if (tree_get(rule, more[i]))
+            return false;
+    return rule->type == TREE_MAP && !has_text(rule, "mode", "shadow") && (!conditions || !conditions->count);
 }
 
+static bool is_deny(const struct tree *rule) { return is_free(rule) && has_text(rule, "action", "deny"); }
+static bool is_approve(const struct tree *rule) {
+    return is_free(rule) && has_text(rule, "action", "require_approval");
+}
+static bool is_rate_rule(const struct tree *rule) {
+    return tree_get(rule, "rate_limit") && !has_text(rule, "mode", "shadow");
+}
 static bool is_column_rule(const struct tree *rule) {
-    return tree_get(rule, "rate_limit") || (is_free(rule) && (has_text(rule, "action", "deny") ||
-                                                              has_text(rule, "action", "require_approval")));
+    return is_rate_rule(rule) || is_deny(rule) || is_approve(rule);
 }
 
+/* So many calls in a window, counted for everybody together. Other limits are rules of their own. */
 static bool is_rate(const struct tree *limit) {
-    return tree_get(limit, "window") && !tree_get(limit, "increment_from");
+    static const char *const more[] = {"increment_from", "scope", "conditions"};
+    for (size_t i = 0; i < ARRAY_LEN(more); i++)
+        if (tree_get(limit, more[i]))
+            return false;
+    return tree_get(limit, "window") && !has_text(limit, "mode", "shadow") &&
+           !has_text(limit, "kind", "concurrent") && !has_text(limit, "kind", "identical");
+}
+
+/* Its index, or -1. */
+static int64_t find_in(const struct tree *entry, const char *list, bool (*is)(const struct tree *item)) {
+    const struct tree *items = tree_get(entry, list);
+    int64_t i = 0;
+    for (const struct tree *t = items && items->type == TREE_LIST ? items->child : NULL; t; t = t->next, i++)
+        if (is(t))
+            return i;
+    return -1;
+}
+
+/* Where the entry puts its tool by itself. action and rate_limit may stand beside the lists. */
+static enum policy_column column_of(const struct tree *entry) {
+    if (has_text(entry, "action", "deny") || find_in(entry, "rules", is_deny) >= 0 ||
+        find_in(entry, "deny_if", is_free) >= 0)
+        return POLICY_COLUMN_DENY;
+    if (has_text(entry, "action", "require_approval") || find_in(entry, "rules", is_approve) >= 0 ||
+        find_in(entry, "approve_if", is_free) >= 0)
+        return POLICY_COLUMN_APPROVE;
+    if (tree_get(entry, "rate_limit") || find_in(entry, "rules", is_rate_rule) >= 0 ||
+        find_in(entry, "limits", is_rate) >= 0)
+        return POLICY_COLUMN_LIMIT;
+    return POLICY_COLUMN_ALLOW;
 }
 
 /* ---- moves ---- */
@@ -115,11 +163,21 @@ static int hide(struct board *b, const struct tree *root, bool on) {
     return on ? board_set(b, add, 2, quoted(b, b->tool)) : board_set(b, drop, 2, (struct slice){0});
 }
 
-static int move_in_intercept(struct board *b, const struct tree *entry, enum policy_column to,
-                             struct slice rate) {
-    struct slice name, json;
-    if (drop_from(b, entry, "rules", is_column_rule) < 0)
+/* What puts the tool into a column goes; an entry without a value becomes an empty one. */
+static int clear_column(struct board *b, const struct tree *entry) {
+    static const char *const members[] = {"action", "reason", "rate_limit"};
+    if (drop_from(b, entry, "rules", is_column_rule) < 0 || drop_from(b, entry, "deny_if", is_free) < 0 ||
+        drop_from(b, entry, "approve_if", is_free) < 0 || drop_from(b, entry, "limits", is_rate) < 0)
         return -1;
+    for (size_t i = 0; i < ARRAY_LEN(members); i++)
+        if (drop_member(b, entry, members[i]) < 0)
+            return -1;
+    return entry && entry->type == TREE_NULL ? set_entry(b, "{}") : 0;
+}
+
+static int place_in_intercept(struct board *b, const struct tree *entry, enum policy_column to,
+                              struct slice rate) {
+    struct slice name, json;
     switch (to) {
     case POLICY_COLUMN_LIMIT:
         name = quoted(b, arena_printf(b->a, "%.*s rate", SLICE_FMT(b->tool)));
@@ -141,11 +199,10 @@ static int move_in_intercept(struct board *b, const struct tree *entry, enum pol
     return entry ? 0 : set_entry(b, "{\"rules\":[]}");
 }
 
-static int move_in_layer(struct board *b, const struct tree *entry, enum policy_column to,
-                         struct slice rate) {
+static int place_in_layer(struct board *b, const struct tree *entry, enum policy_column to,
+                          struct slice rate) {
     struct slice count, window = rate;
-    if (drop_from(b, entry, "deny_if", is_free) < 0 || drop_from(b, entry, "approve_if", is_free) < 0 ||
-        drop_from(b, entry, "limits", is_rate) < 0 || (!entry && set_entry(b, "{}") < 0))
+    if (!entry && set_entry(b, "{}") < 0)
         return -1;
     switch (to) {
     case POLICY_COLUMN_LIMIT:
@@ -164,6 +221,39 @@ static int move_in_layer(struct board *b, const struct tree *entry, enum policy_
         break;
     }
     return 0;
+}
+
+/* Changes the numbers of the limit that is there: its name, its text for the agent and the others stay. */
+static int change_rate(struct board *b, const struct tree *entry, struct slice rate, bool *ret_done) {
+    int64_t rule = find_in(entry, "rules", is_rate_rule), limit = find_in(entry, "limits", is_rate);
+    struct slice count, window = rate;
+    *ret_done = rule >= 0 || limit >= 0;
+    if (rule >= 0) {
+        const struct tree_step path[] = {
+            KEY("tools"), {.key = b->tool}, KEY("rules"), {.index = (uint32_t)rule}, KEY("rate_limit")};
+        return board_set(b, path, 5, quoted(b, rate));
+    }
+    if (limit < 0)
+        return 0;
+    slice_cut(&window, '/', &count);
+    struct tree_step path[] = {
+        KEY("tools"), {.key = b->tool}, KEY("limits"), {.index = (uint32_t)limit}, KEY("max")};
+    if (board_set(b, path, 5, count) < 0)
+        return -1;
+    path[4].key = SLICE("window");
+    return board_set(b, path, 5, quoted(b, window));
+}
+
+static int place(struct board *b, const struct tree *entry, enum policy_dialect dialect,
+                 enum policy_column to, struct slice rate) {
+    bool stands = entry && entry->type == TREE_MAP && column_of(entry) == to, done = stands;
+    if (stands && to == POLICY_COLUMN_LIMIT && change_rate(b, entry, rate, &done) < 0)
+        return -1;
+    if (done)
+        return 0;
+    if (clear_column(b, entry) < 0)
+        return -1;
+    return (dialect == POLICY_LAYER ? place_in_layer : place_in_intercept)(b, entry, to, rate);
 }
 
 static int check(struct slice text, enum policy_dialect *ret_dialect, struct err *err) {
@@ -198,11 +288,26 @@ int policy_board_move(struct slice text, struct slice tool, enum policy_column t
             entry = t;
     if (hide(&b, root, to == POLICY_COLUMN_HIDE) < 0)
         return -1;
-    if (to != POLICY_COLUMN_HIDE &&
-        (dialect == POLICY_LAYER ? move_in_layer : move_in_intercept)(&b, entry, to, rate) < 0)
+    if (to != POLICY_COLUMN_HIDE && place(&b, entry, dialect, to, rate) < 0)
         return -1;
     if (check(b.text, &after, err) < 0)
         return -1;
     buf_put_slice(out, b.text);
     return 0;
+}
+
+struct slice policy_board_other(struct slice text, struct slice tool, enum policy_column to,
+                                struct arena *a) {
+    const struct tree *root;
+    if (tree_parse(text, a, &root, NULL) < 0)
+        return (struct slice){0};
+    const struct tree *hidden = tree_get(root, "hide"), *tools = tree_get(root, "tools");
+    const struct tree *all = tree_get(root, "all_tools");
+    for (const struct tree *t = hidden && hidden->type == TREE_LIST ? hidden->child : NULL; t; t = t->next)
+        if (to < POLICY_COLUMN_HIDE && !slice_eq(t->text, tool) && policy_glob_names(t->text, tool))
+            return t->text;
+    for (const struct tree *t = tools && tools->type == TREE_MAP ? tools->child : NULL; t; t = t->next)
+        if (!slice_eq(t->key, tool) && policy_glob_names(t->key, tool) && column_of(t) > to)
+            return t->key;
+    return all && column_of(all) > to ? SLICE("all_tools") : (struct slice){0};
 }

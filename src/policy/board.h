@@ -8,9 +8,12 @@
  *   remove                                            x
  *
  * A move touches only what puts the whole tool in a column: unconditional denials and approvals, its rate
- * limit, its place in `hide`. Rules about arguments stay. */
+ * limit, `action` and `rate_limit` beside the lists, its place in `hide`. Rules about arguments, limits with
+ * a scope and rules in shadow mode stay. A tool that stands there already keeps its rule as it is, with
+ * approvers and texts. */
 #pragma once
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/slice.h"
@@ -32,3 +35,6 @@ int policy_column_from(struct slice name, enum policy_column *ret_column);
  * valid policy, and so is the result. */
 int policy_board_move(struct slice text, struct slice tool, enum policy_column to, struct slice rate,
                       struct buf *out, struct err *err);
+/* The pattern, `*` or entry of `hide` that is stricter than the column the tool stands in now, or empty.
+ * Which tools an @class selector names is not known here. Allocated in the arena. */
+struct slice policy_board_other(struct slice text, struct slice tool, enum policy_column to, struct arena *a);

@@ -4,16 +4,15 @@
  *
  * The first denial wins; an approval is remembered and only counts when nothing denies. Shadow checks are
  * evaluated and noted, never enforced. */
-#include "base/glyph.h"
+#include "base/mem.h"
 #include "policy/eval.h"
 #include "policy/limit.h"
 #include "policy/match.h"
 #include "policy/method.h"
 #include "policy/path.h"
 #include "policy/schema.h"
+#include "policy/tool_name.h"
 #include "wire/clash.h"
-
-#define TOOL_NAME_MAX 256
 
 const char *policy_reason_name(enum policy_reason reason) {
     static const char *const names[] = {
@@ -130,40 +129,6 @@ static bool hidden_by(const struct policy *p, struct slice tool, const struct po
     return false;
 }
 
-/* Letters that look like others: Greek, Cyrillic, Armenian, Cherokee, Coptic. */
-static bool may_imitate(uint32_t cp) {
-    return (cp >= 0x370 && cp < 0x590) || (cp >= 0x13a0 && cp < 0x1400) || (cp >= 0x2c80 && cp < 0x2d00) ||
-           (cp >= 0xab70 && cp < 0xabc0);
-}
-
-/* Full-width and mathematical letters, unusual spaces, and marks that change the preceding letter. */
-static bool is_other_form(uint32_t cp) {
-    return (cp >= 0xff00 && cp < 0xfff0) || (cp >= 0x1d400 && cp < 0x1d800) || cp == 0xa0 || cp == 0x1680 ||
-           (cp >= 0x2000 && cp < 0x2010) || cp == 0x202f || cp == 0x205f || cp == 0x3000 ||
-           (cp >= 0x300 && cp < 0x370) || (cp >= 0x1ab0 && cp < 0x1b00) || (cp >= 0x1dc0 && cp < 0x1e00) ||
-           (cp >= 0x20d0 && cp < 0x2100) || (cp >= 0xfe20 && cp < 0xfe30);
-}
-
-static bool is_hidden(uint32_t cp) {
-    return cp < 0x20 || glyph_is_control(cp) || glyph_is_invisible(cp) || cp == 0x2028 || cp == 0x2029;
-}
-
-/* Names that people cannot distinguish or see (zero-width, controls, look-alikes) match no tool unless the
- * policy spells them out; "*" is never a tool. Words of any language are valid names. */
-static bool name_is_plain(struct slice tool) {
-    bool ascii = false, imitates = false;
-    if (tool.len == 0 || tool.len > TOOL_NAME_MAX || slice_is(tool, "*"))
-        return false;
-    for (size_t i = 0, len; i < tool.len; i += len) {
-        uint32_t cp = glyph_next(tool, i, &len);
-        if (is_hidden(cp) || is_other_form(cp))
-            return false;
-        ascii |= (cp | 0x20) >= 'a' && (cp | 0x20) <= 'z';
-        imitates |= may_imitate(cp);
-    }
-    return !(ascii && imitates);
-}
-
 /* Fills e->applied; returns whether the policy names the tool ("*" does not count). */
 static bool apply_tool(struct eval *e, const struct entry *exact) {
     const struct policy *p = e->policy;
@@ -189,7 +154,7 @@ bool policy_hides(const struct policy *p, struct slice tool, const struct policy
     const struct entry *exact = map_get(&p->tools, tool);
     if (exact)
         return slice_is(tool, "*");
-    if (!name_is_plain(tool))
+    if (!policy_name_is_plain(tool))
         return true;
     if (!p->prune || !p->default_deny)
         return false;
@@ -214,8 +179,8 @@ static bool is_strict(const struct eval *e) {
 }
 
 bool policy_wants_schema(const struct policy *p, struct slice tool, const struct policy_traits *traits) {
-    if (!p->wants_schema)
-        return false;
+    if (!p->wants_schema || p->protect_agent_config)
+        return p->wants_schema;
     const struct policy_facts facts = {.tool = tool, .traits = *traits};
     struct eval e; /* not zeroed, because it is large: only what is set here is used */
     e.policy = p;
@@ -557,20 +522,67 @@ static void run_applied(struct eval *e, struct policy_verdict *v) {
 
 /* ---- presets ---- */
 
-/* Every string in the arguments at any depth, keys included. */
-static bool touches_agent_config(struct eval *e) {
+/* Arguments of these names hold commands, whatever the class of the tool. */
+static bool is_command_key(const struct tape *t, uint32_t node) {
+    static const char *const names[] = {"command", "cmd", "commands", "script", "shell", "bash", "code"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (tape_eq(t, node, slice_str(names[i])))
+            return true;
+    return false;
+}
+
+/* Does the schema want a text for this argument? Then no server parses it. */
+static bool is_text_argument(const struct eval *e, uint32_t key) {
+    struct step step = {.kind = STEP_KEY, .key = tape_text(e->facts->tape, key, e->arena)};
+    const struct path path = {.steps = &step, .step_count = 1};
+    return e->facts->schema && policy_schema_is_text(e->facts->schema, &path, true);
+}
+
+/* The strings of one argument at any depth, keys included. */
+static bool argument_touches_config(struct eval *e, uint32_t key, struct policy_preset_parts *parts) {
     const struct policy_facts *f = e->facts;
-    if (!policy_has_args(f) || f->traits.class == POLICY_CLASS_READ)
-        return false;
-    bool is_command = f->traits.class == POLICY_CLASS_EXECUTE;
-    for (uint32_t i = f->args + 1; i < tape_node(f->tape, f->args)->next; i++) {
+    unsigned always = f->traits.class == POLICY_CLASS_EXECUTE ? POLICY_PRESET_COMMAND : 0;
+    bool is_text = is_text_argument(e, key);
+    for (uint32_t i = key; i < tape_node(f->tape, key + 1)->next; i++) {
         if (!tape_is(f->tape, i, TAPE_STRING))
             continue;
         struct slice text = tape_text(f->tape, i, e->arena);
-        if (!policy_spend(&e->budget, 1 + text.len) || policy_preset_names_config(text, is_command))
+        unsigned forms = always;
+        if (i > key && tape_is(f->tape, i - 1, TAPE_STRING) && is_command_key(f->tape, i - 1))
+            forms |= POLICY_PRESET_COMMAND;
+        if (!is_text && policy_value_may_be_json(text))
+            forms |= POLICY_PRESET_JSON;
+        if (!policy_spend(&e->budget, 1 + text.len) || policy_preset_names_config(text, forms, e->arena) ||
+            (i > key && policy_preset_add_part(parts, text, e->arena)))
             return true;
     }
     return false;
+}
+
+static bool touches_agent_config(struct eval *e) {
+    const struct policy_facts *f = e->facts;
+    struct policy_preset_parts parts = {0};
+    if (!policy_has_args(f) || f->traits.class == POLICY_CLASS_READ)
+        return false;
+    TAPE_FOR_MEMBER(f->tape, f->args, key) {
+        if (argument_touches_config(e, key, &parts))
+            return true;
+    }
+    return false;
+}
+
+/* A name that the policy writes otherwise: a server that folds names would run the tool that a rule is about.
+ * true: denied. */
+static bool name_imitates(struct eval *e, struct policy_verdict *v) {
+    struct slice tool = e->facts->tool;
+    struct slice named = policy_name_imitated(e->policy, tool, e->arena);
+    return named.len &&
+           deny_or_note(
+               e, v, POLICY_BY_AMBIGUITY, false, SLICE("(tool name)"), SLICE(""),
+               arena_printf(e->arena,
+                            "The tool name differs only in case, blanks or Unicode form from \"%.*s\", "
+                            "which the policy names",
+                            SLICE_FMT(named)));
 }
 
 /* Keys that a server may treat as equal: it is unknown which value it would use. true: denied. */
@@ -601,7 +613,7 @@ static void decide_tool(struct eval *e, struct policy_verdict *v) {
             return;
     }
     const struct entry *exact = slice_is(tool, "*") ? NULL : map_get(&p->tools, tool);
-    if (!exact && !name_is_plain(tool)) {
+    if (!exact && !policy_name_is_plain(tool)) {
         deny(v, POLICY_BY_DEFAULT, SLICE("(tool name)"), SLICE(""),
              SLICE("The tool name is not permitted by policy: it has characters that are hidden or look like "
                    "others; a policy that names it exactly under `tools` can allow it"));
@@ -617,7 +629,7 @@ static void decide_tool(struct eval *e, struct policy_verdict *v) {
     } else if (e->trace) {
         policy_trace_note(e->trace, listed ? "listed" : "not listed, and the default is allow", "passes");
     }
-    if (keys_clash(e, v))
+    if ((!exact && name_imitates(e, v)) || keys_clash(e, v))
         return;
     if (p->protect_agent_config && touches_agent_config(e) &&
         deny_or_note(e, v, POLICY_BY_RULE, false, SLICE("(protect_agent_config)"), SLICE("/presets"),

@@ -85,7 +85,7 @@ static enum truth eval_state(struct eval *e, const struct cond *c) {
 }
 
 /* Would the condition match this value in place of the missing one, as it is or as a server may convert
- * it? For lists and objects their content counts. */
+ * it? For lists and objects their content counts, and they themselves where the schema allows them. */
 static bool catches(struct eval *e, const struct cond *c, uint32_t node) {
     const struct tape *t = e->facts->tape;
     struct value v = {.kind = VALUE_NODE, .tape = t, .node = node};
@@ -102,14 +102,15 @@ static bool catches(struct eval *e, const struct cond *c, uint32_t node) {
         return slice_eq_nocase(text, SLICE("inf")) || slice_eq_nocase(text, SLICE("nan"));
     }
     bool equals = c->op == OP_EQ || c->op == OP_NEQ || c->op == OP_IN || c->op == OP_NOT_IN;
-    bool whole = tape_is(t, node, TAPE_ARRAY) || tape_is(t, node, TAPE_OBJECT);
+    bool is_container = tape_is(t, node, TAPE_ARRAY) || tape_is(t, node, TAPE_OBJECT);
     bool flag = tape_is(t, node, TAPE_TRUE) || tape_is(t, node, TAPE_FALSE);
     if (orders && flag)
         v = (struct value){.kind = VALUE_NUMBER, .number = tape_is(t, node, TAPE_TRUE)};
     else if (!equals && !orders && (flag || tape_is(t, node, TAPE_NUMBER)))
         v = (struct value){.kind = VALUE_TEXT, .text = tape_raw(t, node)};
     enum truth truth = policy_op_judge(e, c, &v);
-    bool converted = !whole && (equals || !tape_is(t, node, TAPE_NULL));
+    bool converted = is_container ? !c->path.has_each && !policy_schema_is_scalar(e->facts->schema, &c->path)
+                                  : equals || !tape_is(t, node, TAPE_NULL);
     return truth == TRUTH_YES || (truth == TRUTH_UNSURE && converted);
 }
 
@@ -152,22 +153,28 @@ static bool holds_object(struct eval *e, uint32_t root) {
  * it as the missing one. */
 static bool may_have_alias(struct eval *e, const struct cond *c) {
     const struct policy_facts *f = e->facts;
-    bool always = c->op == OP_EXISTS || c->op == OP_TYPE, last = true;
+    bool always = c->op == OP_EXISTS || c->op == OP_TYPE;
+    struct policy_unnamed unnamed;
     if (!e->strict || c->lenient || always)
         return false;
-    for (uint32_t v = 0; (v = policy_schema_unnamed(f->schema, &c->path, f->tape, f->args, v, &last));)
+    policy_schema_unnamed(f->schema, &c->path, f->tape, f->args, &unnamed);
+    for (uint32_t v; (v = policy_schema_unnamed_next(f->schema, f->tape, &unnamed, &e->budget));)
         if (!policy_spend(&e->budget, POLICY_VALUE_STEPS) ||
-            (last ? catches_within(e, c, v) : holds_object(e, v)))
+            (unnamed.is_last ? catches_within(e, c, v) : holds_object(e, v)))
             return true;
     return false;
 }
 
+static enum truth eval_default(struct eval *e, const struct cond *c, bool in_element, enum truth missing);
+
 /* Every value of a path with array steps; at least one, which may be absent. */
-static enum truth eval_each(struct eval *e, const struct cond *c) {
+static enum truth eval_each(struct eval *e, const struct cond *c, const struct path *path,
+                            const struct tape *t, uint32_t node) {
     struct policy_walk walk;
-    struct value v = {.kind = VALUE_NODE, .tape = e->facts->tape};
+    struct value v = {.kind = VALUE_NODE, .tape = t};
     size_t seen = 0;
-    policy_walk_start(&walk, &c->path, e->facts->tape, e->facts->args);
+    bool is_given = t == e->facts->tape;
+    policy_walk_start(&walk, path, t, node);
     for (enum policy_walk_state state; (state = policy_walk_next(&walk, &v.node)) != POLICY_WALK_END;
          seen++) {
         if (seen == POLICY_FANOUT_MAX)
@@ -175,12 +182,34 @@ static enum truth eval_each(struct eval *e, const struct cond *c) {
         if (!policy_spend(&e->budget, POLICY_VALUE_STEPS))
             return policy_eval_fault(e, "the call takes too long to judge");
         v.kind = state == POLICY_WALK_VALUE ? VALUE_NODE : VALUE_ABSENT;
-        bool is_unsure = state == POLICY_WALK_UNSURE || (state == POLICY_WALK_ABSENT && may_have_alias(e, c));
+        bool is_absent = state == POLICY_WALK_ABSENT && is_given;
+        bool is_unsure = state == POLICY_WALK_UNSURE || (is_absent && may_have_alias(e, c));
         enum truth truth = eval_value(e, c, &v, is_unsure);
+        if (is_absent)
+            truth = eval_default(e, c, walk.depth > 0, truth);
         if (truth == TRUTH_FAULT || (truth == TRUTH_YES) != c->match_all)
             return truth;
     }
     return truth_of(c->match_all);
+}
+
+/* The server reads a missing argument as the default in its schema: that value must not be denied either.
+ * `exists` asks what the agent sent. */
+static enum truth eval_default(struct eval *e, const struct cond *c, bool in_element, enum truth missing) {
+    const struct policy_facts *f = e->facts;
+    uint32_t step = 0;
+    bool allows = (missing == TRUTH_YES) == c->lenient && missing != TRUTH_FAULT;
+    bool of_agent = c->op == OP_EXISTS || c->op == OP_CONTAINS_SECRET || c->op == OP_PII;
+    if (!e->strict || !allows || of_agent)
+        return missing;
+    const uint32_t node = in_element ? policy_schema_default_of_element(f->schema, &c->path)
+                                     : policy_schema_default(f->schema, &c->path, f->tape, f->args, &step);
+    if (!node)
+        return missing;
+    struct path rest = c->path;
+    rest.steps += step;
+    rest.step_count = in_element ? 0 : rest.step_count - step;
+    return eval_each(e, c, &rest, policy_schema_tape(f->schema), node);
 }
 
 static uint32_t find_node(struct eval *e, const struct path *path) {
@@ -209,13 +238,15 @@ static enum truth eval_leaf(struct eval *e, const struct cond *c) {
         break;
     case ROOT_ARGS:
         if (!policy_has_args(f))
-            break;
+            return eval_default(e, c, false, eval_value(e, c, &v, false));
         if (c->path.has_each)
-            return eval_each(e, c);
+            return eval_each(e, c, &c->path, f->tape, f->args);
         v.node = find_node(e, &c->path);
         v.tape = f->tape;
         is_unsure = v.node == POLICY_PATH_UNSURE || (!v.node && may_have_alias(e, c));
-        if (v.node && !is_unsure)
+        if (!v.node && !is_unsure)
+            return eval_default(e, c, false, eval_value(e, c, &v, false));
+        if (!is_unsure)
             v.kind = VALUE_NODE;
         break;
     }

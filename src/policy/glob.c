@@ -86,7 +86,7 @@ static enum set_answer set_match(struct slice pattern, size_t *at, uint32_t code
             if (!set_char(pattern, &i, &high))
                 return SET_BROKEN;
         }
-        hit |= code >= low && code <= high;
+        hit |= code == low || (code >= low && code <= high); /* [c-a] contains c, as in git */
     }
     if (i >= pattern.len)
         return SET_BROKEN;

@@ -1,6 +1,7 @@
 #include "policy/limit.h"
 
 #include "policy/path.h"
+#include "wire/canon.h"
 
 /* Micro-units of an argument; with a unit of 100 the argument counts in hundredths. */
 static bool node_amount(const struct limit_rule *rule, const struct tape *t, uint32_t node, struct arena *a,
@@ -99,6 +100,17 @@ static uint64_t hash_mix(uint64_t x) {
     return x ^ x >> 29;
 }
 
+/* 1, 1.0 and 1e0 are one number. */
+static struct slice scalar_text(const struct tape *t, uint32_t node, struct arena *a) {
+    if (tape_is(t, node, TAPE_STRING))
+        return tape_text(t, node, a);
+    if (!tape_is(t, node, TAPE_NUMBER))
+        return tape_raw(t, node);
+    cleanup_buf struct buf text;
+    buf_init(&text, TAPE_BYTES_MAX);
+    return canon_write(t, node, a, &text) ? arena_dup(a, buf_slice(&text)) : tape_raw(t, node);
+}
+
 /* Each scalar is hashed with the keys and indexes that lead to it; the result is the sum of all hashes. */
 static uint64_t hash_args(const struct tape *t, uint32_t root, struct arena *a) {
     struct {
@@ -127,7 +139,7 @@ static uint64_t hash_args(const struct tape *t, uint32_t root, struct arena *a) 
             stack[depth].index = 0;
             stack[depth++].is_map = type == TAPE_OBJECT;
         } else {
-            sum += hash_mix(hash_bytes(here, type == TAPE_STRING ? tape_text(t, i, a) : tape_raw(t, i)));
+            sum += hash_mix(hash_bytes(here, scalar_text(t, i, a)));
         }
         i++;
     }
@@ -135,8 +147,11 @@ static uint64_t hash_args(const struct tape *t, uint32_t root, struct arena *a) 
 }
 
 static struct slice identical_key(struct eval *e, struct slice key) {
-    struct slice hash = e->facts->args_hash;
-    if (!hash.len && policy_has_args(e->facts))
+    const struct policy_facts *f = e->facts;
+    struct slice hash = f->args_hash;
+    if (!policy_has_args(f) || tape_node(f->tape, f->args)->count == 0)
+        hash = SLICE("{}"); /* no arguments, and none in an object */
+    else if (!hash.len)
         hash = arena_printf(e->arena, "%016llx",
                             (unsigned long long)hash_args(e->facts->tape, e->facts->args, e->arena));
     return arena_printf(e->arena, "%.*s#%.*s#%.*s", SLICE_FMT(key), SLICE_FMT(e->facts->tool),

@@ -269,47 +269,8 @@ static void lint_fact(struct linter *l, const struct check *c, struct slice path
              "rule \"%.*s\": no gate says what %.*s is", SLICE_FMT(c->name), SLICE_FMT(path));
 }
 
-static bool ends_nocase(struct slice text, const char *end) {
-    size_t len = strlen(end);
-    return text.len >= len && slice_eq_nocase(slice_from(text, text.len - len), slice_str(end));
-}
-
-/* In a rule that denies, `a/../` bypasses only checks of how a path begins, not a check for `..` itself. */
-static bool is_avoidable(const struct cond *leaf, struct slice want) {
-    if (leaf->lenient)
-        return true;
-    bool from_start = leaf->op == OP_STARTS_WITH ||
-                      (leaf->op == OP_REGEX && slice_starts(want, SLICE("^"))) ||
-                      (leaf->op == OP_GLOB && !slice_starts(want, SLICE("*")));
-    return from_start && !(want.len && memmem(want.ptr, want.len, "..", 2));
-}
-
-/* Text operators recognise neither `..` nor other spellings of a path or a URL. */
-static void lint_textual(struct linter *l, const struct check *c, const struct cond *leaf) {
-    struct slice want = leaf->value.text, path = leaf->path.text;
-    bool textual =
-        leaf->op == OP_STARTS_WITH || leaf->op == OP_CONTAINS || leaf->op == OP_GLOB || leaf->op == OP_REGEX;
-    if (!textual || leaf->path.root != ROOT_ARGS)
-        return;
-    if (!want.len && leaf->list_count)
-        want = leaf->list[0].text;
-    bool avoidable = is_avoidable(leaf, want);
-    if (slice_starts(want, SLICE("^")))
-        want = slice_from(want, 1);
-    if (ends_nocase(path, "url") || ends_nocase(path, "uri") || slice_starts(want, SLICE("http")))
-        WARN(c->at, c->pointer,
-             leaf->lenient ? "use the operator host" : "list the hosts that are allowed: operator host",
-             "rule \"%.*s\": %s is a weak check of a URL", SLICE_FMT(c->name), policy_ops[leaf->op].name);
-    else if (avoidable &&
-             (ends_nocase(path, ".path") || ends_nocase(path, "_path") || slice_starts(want, SLICE("/"))))
-        WARN(c->at, c->pointer,
-             leaf->lenient ? "use the operator under"
-                           : "list the directories that are allowed: operator under",
-             "rule \"%.*s\": %s does not see through \"..\" and look-alike prefixes", SLICE_FMT(c->name),
-             policy_ops[leaf->op].name);
-}
-
-static void lint_leaf(struct linter *l, const struct check *c, const struct cond *leaf) {
+static void lint_leaf(struct linter *l, const struct entry *entry, const struct check *c,
+                      const struct cond *leaf) {
     if (leaf->path.root == ROOT_FACT)
         lint_fact(l, c, leaf->path.text);
     if (leaf->op == OP_REGEX)
@@ -318,15 +279,16 @@ static void lint_leaf(struct linter *l, const struct check *c, const struct cond
         WARN(c->at, c->pointer, "", "rule \"%.*s\": in with an empty list never holds", SLICE_FMT(c->name));
     if (leaf->op == OP_WITHIN && (!leaf->within.days || leaf->within.from_min == leaf->within.to_min))
         WARN(c->at, c->pointer, "", "rule \"%.*s\": its time window is empty", SLICE_FMT(c->name));
-    lint_textual(l, c, leaf);
+    policy_lint_text(entry, c, leaf, l->problems);
 }
 
 /* Groups nest at most POLICY_GROUP_DEPTH_MAX deep. */
-static void lint_conds(struct linter *l, const struct check *c, const struct cond *cond) {
+static void lint_conds(struct linter *l, const struct entry *entry, const struct check *c,
+                       const struct cond *cond) {
     if (cond->kind == COND_LEAF)
-        lint_leaf(l, c, cond);
+        lint_leaf(l, entry, c, cond);
     for (uint32_t i = 0; i < cond->count; i++)
-        lint_conds(l, c, &cond->children[i]);
+        lint_conds(l, entry, c, &cond->children[i]);
 }
 
 struct range {
@@ -437,7 +399,7 @@ void policy_lint(const struct policy *p, struct policy_problems *problems) {
         lint_limits(l, entry);
         for (uint32_t j = 0; j < entry->check_count; j++) {
             lint_missing(l, entry, &entry->checks[j]);
-            lint_conds(l, &entry->checks[j], &entry->checks[j].conds);
+            lint_conds(l, entry, &entry->checks[j], &entry->checks[j].conds);
             lint_ranges(l, &entry->checks[j]);
             lint_exclusive(l, &entry->checks[j]);
         }

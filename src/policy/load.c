@@ -9,6 +9,7 @@
 #include "policy/match.h"
 #include "policy/regex.h"
 #include "policy/schema.h"
+#include "policy/tool_name.h"
 #include "wire/tree_parse.h"
 
 #include <inttypes.h>
@@ -344,7 +345,7 @@ static void note_wants(struct policy *p) {
     for (size_t i = 0; i < p->entry_count; i++)
         for (uint32_t j = 0; j < p->entries[i]->check_count; j++)
             note_cond_wants(p, p->entries[i], &p->entries[i]->checks[j].conds);
-    p->wants_schema = p->strict == STRICT_YES;
+    p->wants_schema = p->strict == STRICT_YES || p->protect_agent_config;
     for (size_t i = 0; i < p->entry_count; i++) {
         const struct entry *entry = p->entries[i];
         note_reads(p->entries[i]);
@@ -353,7 +354,7 @@ static void note_wants(struct policy *p) {
 }
 
 static void count_shadows(struct policy *p) {
-    size_t count = 3 + p->flow_count; /* hidden, not listed, preset */
+    size_t count = 4 + p->flow_count; /* hidden, not listed, name, preset */
     for (size_t i = 0; i < p->entry_count; i++)
         for (uint32_t j = 0; j < p->entries[i]->check_count; j++)
             count += p->shadow || p->entries[i]->checks[j].shadow;
@@ -492,6 +493,7 @@ int policy_load(struct slice text, const char *name, struct policy **ret_policy,
     set_prefixes(p);
     note_wants(p);
     count_shadows(p);
+    policy_name_index(p);
     map_free(&l.counters);
     map_free(&l.limit_rules);
     map_free(&l.shared);
@@ -521,6 +523,7 @@ void policy_unref(struct policy *p) {
         policy_schema_free(p->schemas[i]);
     map_free(&p->hidden);
     map_free(&p->tools);
+    map_free(&p->folded);
     map_free(&p->methods);
     free(p->regexes);
     free(p->schemas);

@@ -77,3 +77,7 @@ void policy_note_counters(struct loader *l, const struct tree *tool, struct slic
 void policy_load_flows(struct loader *l, const struct tree *root);
 /* Checks "N/window". */
 bool policy_rate_parse(struct slice text, uint64_t *ret_count, struct slice *ret_window);
+
+/* A condition that compares the text of a path, a URL, SQL or a command. */
+void policy_lint_text(const struct entry *entry, const struct check *c, const struct cond *leaf,
+                      struct policy_problems *problems);

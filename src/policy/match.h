@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/slice.h"
+#include "policy/limits.h"
 
 enum policy_glob_answer {
     POLICY_GLOB_NO,
@@ -47,9 +48,29 @@ enum policy_sql_answer {
 /* Is it one statement that only reads? */
 enum policy_sql_answer policy_sql_judge(struct slice sql, enum policy_sql_dialect dialect);
 
-/* A path with a component from which agents, editors, shells or the system read instructions: .cursor,
- * mcp.json, .bashrc … Of any length, on any number of lines; in a command every word counts. */
-bool policy_preset_names_config(struct slice text, bool is_command);
+/* One round of percent decoding: %41 is a byte, %u0041 a character. *ret_steps: a dot, slash, backslash, NUL
+ * or percent sign was encoded. */
+struct slice policy_percent_decode(struct slice text, struct arena *a, bool *ret_steps);
 
-/* Nothing in it that a shell treats specially, and no control characters. */
-bool policy_shell_clean(struct slice text);
+/* What a text is, besides a path or the content of a file. */
+enum policy_preset_form {
+    POLICY_PRESET_COMMAND = 1, /* every word counts */
+    POLICY_PRESET_JSON = 2,    /* a server may parse it: every string in it counts */
+};
+/* A path with a component from which agents, editors, shells or the system read instructions: .cursor,
+ * mcp.json, .bashrc … Of any length; each line counts as well, and the names in the head of a patch. */
+bool policy_preset_names_config(struct slice text, unsigned forms, struct arena *a);
+
+/* A folder in one text and its content in another: {"dir": "/x/.github", "file": "workflows/a.yml"}. */
+struct policy_preset_parts {
+    uint64_t folders[POLICY_PRESET_NAMES_MAX / 64]; /* one bit for each protected name */
+    uint64_t contents[POLICY_PRESET_NAMES_MAX / 64];
+};
+/* true: what was added so far names such a path together. */
+bool policy_preset_add_part(struct policy_preset_parts *parts, struct slice text, struct arena *a);
+
+/* Nothing in it that a shell treats specially, and no control characters; nor after a normalisation. Valid
+ * UTF-8. */
+bool policy_shell_clean(struct slice text, struct arena *a);
+/* Does a program read it as an option: a dash, after what a server may remove? */
+bool policy_shell_is_option(struct slice text);

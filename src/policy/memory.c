@@ -25,10 +25,10 @@ static void plant_seed(struct policy_memory *m, struct policy_memory_meter *mete
     struct policy_memory_seed *seed = map_get(&m->seeds, meter->label);
     if (!seed || seed->used)
         return;
-    struct policy_limit whole = meter->limit;
-    whole.max = POLICY_NO_MAX;
-    whole.amount = seed->micro;
-    policy_meter_reserve(&meter->meter, &whole, m->seed_ms, NULL);
+    struct policy_limit unlimited = meter->limit;
+    unlimited.max = POLICY_NO_MAX;
+    unlimited.amount = seed->micro;
+    policy_meter_reserve(&meter->meter, &unlimited, m->seed_ms, NULL);
     seed->used = true;
     meter->touched = true;
 }

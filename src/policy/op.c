@@ -8,7 +8,11 @@
 #include "wire/host.h"
 
 #define SPELT_BYTES_MIN                                                                                      \
-    1024 /* longer strings are searched without decoding; decoding short ones is cheaper */
+    1024                    /* longer strings are searched without decoding; decoding short ones is cheaper */
+#define EQUAL_STEPS 128     /* what comparing with one constant costs, where texts may be numbers */
+#define EQUAL_TEXT_STEPS 16 /* the same where both are texts */
+#define SQL_BYTE_STEPS 32   /* of a statement whose tokens are looked at */
+#define SQL_GRAMMAR_STEPS 64 /* of one that PostgreSQL's grammar reads */
 #define UNDER_BYTE_STEPS 100 /* what resolving one byte of a path costs: directories are looked up */
 
 static enum truth spent(struct eval *e) { return policy_eval_fault(e, "the call takes too long to judge"); }
@@ -22,7 +26,13 @@ static bool is_node(const struct value *v, enum tape_type type) {
 static bool may_be_parsed(const struct eval *e, const struct cond *c, const struct value *v,
                           struct slice text) {
     return v->kind == VALUE_NODE && policy_value_may_be_json(text) &&
-           !(e->facts->schema && policy_schema_is_text(e->facts->schema, &c->path));
+           !(e->facts->schema && policy_schema_is_text(e->facts->schema, &c->path, true));
+}
+
+/* The same for the text `null`, which they take for a missing value. */
+static bool may_be_null(struct eval *e, const struct cond *c, const struct value *v) {
+    return is_node(v, TAPE_STRING) && slice_is(slice_trim(policy_value_text(v, e->arena)), "null") &&
+           !(e->facts->schema && policy_schema_is_text(e->facts->schema, &c->path, false));
 }
 
 /* The text to judge. false: servers may see different texts, and the result is UNSURE. */
@@ -37,6 +47,18 @@ static bool judged_text(struct eval *e, const struct cond *c, const struct value
 
 static enum truth negated(enum truth truth) {
     return truth == TRUTH_YES ? TRUTH_NO : truth == TRUTH_NO ? TRUTH_YES : truth;
+}
+
+/* A text that is equal to nothing may still be parsed to a list whose element is. */
+static enum truth unless_parsed(struct eval *e, const struct cond *c, const struct value *v,
+                                enum truth truth) {
+    if (truth != TRUTH_NO || !is_node(v, TAPE_STRING))
+        return truth;
+    return may_be_parsed(e, c, v, policy_value_text(v, e->arena)) ? TRUTH_UNSURE : TRUTH_NO;
+}
+
+static enum truth judge_equal(struct eval *e, const struct cond *c, const struct value *v) {
+    return unless_parsed(e, c, v, policy_value_equals(v, &c->value, e->arena));
 }
 
 /* The list of most rules contains strings, and against a string only its bytes count. */
@@ -59,15 +81,17 @@ static enum truth judge_in(struct eval *e, const struct cond *c, const struct va
     if (!policy_spend(&e->budget, 1 + c->list_count / 4))
         return spent(e);
     if (policy_value_is_text(v) && in_strings(c, policy_value_text(v, e->arena), &truth))
-        return truth;
+        return unless_parsed(e, c, v, truth);
     truth = TRUTH_NO;
     for (size_t i = 0; i < c->list_count; i++) {
+        if (!policy_spend(&e->budget, EQUAL_STEPS))
+            return spent(e);
         enum truth one = policy_value_equals(v, &c->list[i], e->arena);
         if (one == TRUTH_YES)
             return one;
         truth = one == TRUTH_UNSURE ? one : truth;
     }
-    return truth;
+    return unless_parsed(e, c, v, truth);
 }
 
 static bool order_holds(enum op op, int order) {
@@ -161,7 +185,7 @@ static enum truth judge_contains(struct eval *e, const struct cond *c, const str
     enum truth truth = TRUTH_NO;
     TAPE_FOR_ELEM(v->tape, v->node, i) {
         struct value element = {.kind = VALUE_NODE, .tape = v->tape, .node = i};
-        if (!policy_spend(&e->budget, 4))
+        if (!policy_spend(&e->budget, c->value.type == TREE_STRING ? EQUAL_TEXT_STEPS : EQUAL_STEPS))
             return spent(e);
         enum truth one = policy_value_equals(&element, &c->value, e->arena);
         if (one == TRUTH_YES)
@@ -242,6 +266,17 @@ static bool type_holds(const struct cond *c, const struct value *v) {
     return false;
 }
 
+static enum truth judge_type(struct eval *e, const struct cond *c, const struct value *v) {
+    bool is_parsed = is_node(v, TAPE_STRING) && may_be_parsed(e, c, v, policy_value_text(v, e->arena));
+    return is_parsed || may_be_null(e, c, v) ? TRUTH_UNSURE : truth_of(type_holds(c, v));
+}
+
+static enum truth judge_exists(struct eval *e, const struct cond *c, const struct value *v) {
+    if (may_be_null(e, c, v))
+        return TRUTH_UNSURE;
+    return truth_of((v->kind != VALUE_ABSENT && !policy_value_is_null(v)) == (c->value.number != 0));
+}
+
 /* ---- what a text refers to ---- */
 
 static bool real_under(struct eval *e, struct slice path, struct slice real_dir) {
@@ -302,7 +337,10 @@ static enum truth judge_text_test(struct eval *e, const struct cond *c, const st
     struct slice text;
     if (!judged_text(e, c, v, &text))
         return TRUTH_UNSURE;
-    if (!policy_spend(&e->budget, 1 + text.len))
+    uint64_t of_byte = c->op != OP_SQL                     ? 1
+                       : c->dialect == POLICY_SQL_POSTGRES ? SQL_GRAMMAR_STEPS
+                                                           : SQL_BYTE_STEPS;
+    if (!policy_spend(&e->budget, 1 + of_byte * text.len))
         return spent(e);
     switch (c->op) {
     case OP_SQL: {
@@ -310,9 +348,9 @@ static enum truth judge_text_test(struct eval *e, const struct cond *c, const st
         return answer == POLICY_SQL_UNCLEAR ? TRUTH_UNSURE : truth_of(answer == POLICY_SQL_READS);
     }
     case OP_NO_SHELL_META:
-        return truth_of(policy_shell_clean(text));
+        return truth_of(policy_shell_clean(text, e->arena));
     default:
-        return truth_of(text.len == 0 || text.ptr[0] != '-');
+        return truth_of(!policy_shell_is_option(text));
     }
 }
 
@@ -365,17 +403,28 @@ static bool within_holds(const struct eval *e, const struct within *w) {
 
 /* ---- dispatch ---- */
 
+/* A long text with escapes is decoded for each operator that reads it. */
+static bool pays_for_text(struct eval *e, const struct cond *c, const struct value *v) {
+    struct slice spelling;
+    if (!is_node(v, TAPE_STRING) || !(tape_node(v->tape, v->node)->flags & TAPE_ESCAPED) ||
+        (c->op == OP_CONTAINS && is_spelt(v, &spelling)))
+        return true;
+    return policy_spend(&e->budget, tape_node(v->tape, v->node)->len / 4);
+}
+
 enum truth policy_op_judge(struct eval *e, const struct cond *c, const struct value *v) {
+    if (!pays_for_text(e, c, v))
+        return spent(e);
     if (c->op == OP_EXISTS)
-        return truth_of((v->kind != VALUE_ABSENT && !policy_value_is_null(v)) == (c->value.number != 0));
+        return judge_exists(e, c, v);
     bool finds = c->op == OP_PII || c->op == OP_CONTAINS_SECRET;
     if (v->kind == VALUE_ABSENT)
         return truth_of(finds && !c->has_missing ? c->wants_none : c->absent);
     switch (c->op) {
     case OP_EQ:
-        return policy_value_equals(v, &c->value, e->arena);
+        return judge_equal(e, c, v);
     case OP_NEQ:
-        return negated(policy_value_equals(v, &c->value, e->arena));
+        return negated(judge_equal(e, c, v));
     case OP_IN:
         return judge_in(e, c, v);
     case OP_NOT_IN:
@@ -401,7 +450,7 @@ enum truth policy_op_judge(struct eval *e, const struct cond *c, const struct va
     case OP_LEN_GTE:
         return judge_length(e, c, v);
     case OP_TYPE:
-        return truth_of(type_holds(c, v));
+        return judge_type(e, c, v);
     case OP_UNDER:
         return judge_under(e, c, v);
     case OP_HOST:

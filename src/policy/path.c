@@ -157,9 +157,16 @@ static inline uint32_t member(const struct tape *t, uint32_t obj, struct slice k
     return clash_alike(t, obj, key) || has_prototype(t, obj) ? POLICY_PATH_UNSURE : 0;
 }
 
+/* A star on an object that has members but none of this name: the rule was written for a list. */
+static bool is_star_on_members(const struct tape *t, uint32_t obj, const struct step *step) {
+    return step->on_array && slice_is(step->key, "*") && tape_node(t, obj)->count;
+}
+
 uint32_t policy_path_step(const struct tape *t, uint32_t node, const struct step *step) {
-    if (tape_is(t, node, TAPE_OBJECT))
-        return step->kind == STEP_KEY ? member(t, node, step->key) : POLICY_PATH_UNSURE;
+    if (tape_is(t, node, TAPE_OBJECT)) {
+        const uint32_t found = step->kind == STEP_KEY ? member(t, node, step->key) : POLICY_PATH_UNSURE;
+        return found || !is_star_on_members(t, node, step) ? found : POLICY_PATH_UNSURE;
+    }
     if (tape_is(t, node, TAPE_NULL))
         return 0;
     bool counts = step->kind == STEP_INDEX || step->on_array;

@@ -1,87 +1,54 @@
 /* Rule sets that a policy enables by name. */
-#include "base/hex.h"
+#include "base/fold.h"
+#include "base/glyph.h"
+#include "base/mem.h"
 #include "policy/match.h"
+#include "policy/preset_names.h"
+#include "wire/tape.h"
 
-#define PART_MAX 64 /* bytes of a component that are compared; no listed name is longer */
-
-/* Folders and files that an agent, an editor, a shell or the system executes or follows: writing there
- * turns data into instructions. A slash separates a folder from its content. */
-static const char *const agent_config[] = {
-    /* agents and editors */
-    ".cursor", ".cursorrules", ".vscode", ".claude", ".claude.json", "claude_desktop_config.json",
-    "claude.md", "claude.local.md", ".codex", "agents.md", ".gemini", "gemini.md", ".windsurf",
-    ".windsurfrules", ".clinerules", ".cline", ".roo", ".roomodes", ".roorules", ".continue",
-    ".continuerules", ".kiro", ".junie", ".amazonq", ".zed", ".goosehints", ".aider.conf.yml", ".aider",
-    ".mcp.json", "mcp.json", "mcp_config.json", "copilot-instructions.md", ".idea", ".devcontainer",
-    "devcontainer.json", "sallyport.yaml",
-    /* what runs on a build machine, or when a repository is used */
-    ".github/workflows", ".github/actions", ".gitlab-ci.yml", ".circleci", "jenkinsfile", ".git",
-    ".gitmodules", ".gitconfig", ".husky", ".pre-commit-config.yaml", ".envrc", ".direnvrc",
-    /* shells and logins */
-    ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc",
-    ".zprofile", ".zshenv", ".zlogin", ".zlogout", ".cshrc", ".tcshrc", ".kshrc", ".inputrc", "config.fish",
-    "fish/conf.d", "fish/functions", ".tmux.conf", ".vimrc", "init.vim", "init.lua", ".emacs", ".emacs.d",
-    ".xprofile", ".xinitrc", ".xsession", ".xsessionrc", ".pam_environment", "etc/profile", "profile.d",
-    "etc/environment", "ld.so.preload", "sudoers", "sudoers.d",
-    /* keys and registries */
-    ".ssh", "authorized_keys", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc", "pip.conf", ".netrc",
-    ".cargo/config", ".cargo/config.toml", ".docker/config.json", ".kube",
-    /* what the system starts */
-    "systemd", "autostart", "crontab", "crontabs", "cron.d", "cron.hourly", "cron.daily", "cron.weekly",
-    "cron.monthly", "spool/cron", "init.d", "rc.local", "launchagents", "launchdaemons", "startup", NULL};
+#define PARENTS_MAX 16      /* components that are remembered while .. may take them back */
+#define DECODES_MAX 2       /* rounds of percent decoding */
+#define PART_BYTES_MAX 4096 /* a longer text is the content of a file, not a part of a path */
 
 static bool is_separator(char c, bool is_command) {
     static const char around[] = " \t\r\n\v\f\"'`;&|<>()=,:{}$";
     return c == '/' || c == '\\' || (is_command && c && strchr(around, c));
 }
 
-/* Blanks and control characters around a component, and the trailing dots and streams that Windows
+/* Blanks, control characters and quotes around a component, and the trailing dots and streams that Windows
  * removes, are ignored: they name the same file. */
+static bool is_around(char c) { return (unsigned char)c <= ' ' || c == '"' || c == '\'' || c == '`'; }
+
 static struct slice trim_part(struct slice part) {
-    while (part.len && (unsigned char)part.ptr[0] <= ' ')
+    while (part.len && is_around(part.ptr[0]))
         part = slice_from(part, 1);
     ptrdiff_t colon = slice_find(part, ':');
     if (colon > 0)
         part.len = (size_t)colon;
     for (size_t i = 0; i < part.len; i++)
-        if (part.ptr[i] == '?' || part.ptr[i] == '#')
+        if (part.ptr[i] == '?' || part.ptr[i] == '#' || part.ptr[i] == ';' || !part.ptr[i])
             part.len = i;
-    while (part.len && ((unsigned char)part.ptr[part.len - 1] <= ' ' || part.ptr[part.len - 1] == '.'))
+    while (part.len && (is_around(part.ptr[part.len - 1]) || part.ptr[part.len - 1] == '.'))
         part.len--;
     return part;
 }
 
-/* Decodes percent signs, so that %2Ebashrc is found. A longer component is not in the list. */
-static struct slice decode_part(struct slice part, char out[PART_MAX]) {
-    size_t len = 0;
-    part = trim_part(part);
-    for (size_t i = 0; i < part.len; i++) {
-        int high = part.ptr[i] == '%' && i + 2 < part.len ? hex_value(part.ptr[i + 1]) : -1;
-        int low = high >= 0 ? hex_value(part.ptr[i + 2]) : -1;
-        if (len == PART_MAX)
-            return (struct slice){0};
-        out[len++] = (char)(low < 0 ? part.ptr[i] : high * 16 + low);
-        i += low < 0 ? 0 : 2;
-    }
-    return slice_of(out, len);
+/* The components of one path, of which `..` takes the last one back. */
+struct trail {
+    struct slice parts[PARENTS_MAX];
+    size_t depth;
+    size_t lost; /* of the oldest parts, which later ones have overwritten */
+};
+
+static void trail_push(struct trail *t, struct slice part) {
+    t->parts[t->depth++ % PARENTS_MAX] = part;
+    if (t->depth > PARENTS_MAX + t->lost)
+        t->lost = t->depth - PARENTS_MAX;
 }
 
-static bool is_listed(struct slice parent, struct slice part) {
-    for (size_t i = 0; agent_config[i]; i++) {
-        struct slice folder, name = slice_str(agent_config[i]);
-        bool in_folder = slice_cut(&name, '/', &folder);
-        if (slice_eq_nocase(part, in_folder ? name : folder) &&
-            (!in_folder || slice_eq_nocase(parent, folder)))
-            return true;
-    }
-    return false;
-}
-
-bool policy_preset_names_config(struct slice text, bool is_command) {
-    char parts[2][PART_MAX];
-    struct slice parent = {0};
+static bool names_config(struct slice text, bool is_command) {
+    struct trail t = {.depth = 0};
     size_t start = 0;
-    int turn = 0;
     for (size_t i = 0; i <= text.len; i++) {
         if (i < text.len && !is_separator(text.ptr[i], is_command))
             continue;
@@ -89,11 +56,124 @@ bool policy_preset_names_config(struct slice text, bool is_command) {
         start = i + 1;
         if (!raw.len || slice_is(raw, ".")) /* // and /./ do not separate a folder from its content */
             continue;
-        struct slice part = decode_part(raw, parts[turn]);
-        if (part.len && is_listed(parent, part))
+        if (slice_is(raw, "..")) {
+            t.depth -= t.depth > 0;
+            continue;
+        }
+        struct slice part = trim_part(raw);
+        struct slice parent = t.depth ? t.parts[(t.depth - 1) % PARENTS_MAX] : (struct slice){0};
+        if (part.len && policy_preset_listed(parent, t.depth && t.depth <= t.lost, part))
             return true;
-        parent = part;
-        turn = !turn;
+        trail_push(&t, part);
     }
     return false;
+}
+
+/* As a server sees it that removes what nobody sees and normalises (NFKC). */
+static struct slice normalise(struct slice text, struct arena *a) {
+    if (fold_is_ascii(text) || !tape_utf8_valid(text))
+        return text;
+    char *out = arena_alloc(a, text.len);
+    size_t len = 0, size = 0;
+    for (size_t i = 0; i < text.len; i += size) {
+        if (glyph_is_invisible(glyph_next(text, i, &size)))
+            continue;
+        memcpy(out + len, text.ptr + i, size);
+        len += size;
+    }
+    return fold_text(slice_of(out, len), a);
+}
+
+/* As a shell joins words: without quotes and backslashes. */
+static struct slice unquote(struct slice text, struct arena *a) {
+    char *out = arena_alloc(a, text.len);
+    size_t len = 0;
+    for (size_t i = 0; i < text.len; i++)
+        if (!strchr("\"'\\", text.ptr[i]) || !text.ptr[i])
+            out[len++] = text.ptr[i];
+    return slice_of(out, len);
+}
+
+/* The strings of a JSON text, each on a line of its own. */
+static struct slice json_lines(struct slice text, struct arena *a) {
+    char *out = arena_alloc(a, text.len + 1);
+    size_t len = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        char next = c == '\\' && i + 1 < text.len ? text.ptr[i + 1] : '\0';
+        if (next == 'u') /* decoded as %u0041 is */
+            c = '%';
+        else if (next && strchr("\"\\/", next))
+            c = text.ptr[++i];
+        else if (c == '"' || (next && strchr("nrt", next)))
+            c = '\n';
+        out[len++] = c;
+    }
+    return slice_of(out, len);
+}
+
+/* The head of a patch: `*** Add File: a`, `--- a/b`, `+++ b/c`, `rename to d`. */
+static bool is_patch_head(struct slice line) {
+    static const char *const heads[] = {"*** ", "--- ", "+++ ", "diff ", "rename ", "copy ", "Index: "};
+    for (size_t i = 0; i < ARRAY_LEN(heads); i++)
+        if (slice_starts(line, slice_str(heads[i])))
+            return true;
+    return false;
+}
+
+static bool lines_name_config(struct slice text) {
+    struct slice line;
+    if (slice_find(text, '\n') < 0 && slice_find(text, '\r') < 0)
+        return is_patch_head(text) && names_config(text, true);
+    for (size_t start = 0, i = 0; i <= text.len; i++) {
+        if (i < text.len && text.ptr[i] != '\n' && text.ptr[i] != '\r')
+            continue;
+        line = slice_of(text.ptr + start, i - start);
+        start = i + 1;
+        if (line.len && names_config(line, is_patch_head(line)))
+            return true;
+    }
+    return false;
+}
+
+bool policy_preset_names_config(struct slice text, unsigned forms, struct arena *a) {
+    bool is_command = forms & POLICY_PRESET_COMMAND, has_steps;
+    if (forms & POLICY_PRESET_JSON && policy_preset_names_config(json_lines(text, a), 0, a))
+        return true;
+    for (int round = 0; round <= DECODES_MAX; round++) {
+        text = normalise(text, a);
+        if (names_config(text, is_command) || (is_command && names_config(unquote(text, a), true)) ||
+            lines_name_config(text))
+            return true;
+        if (slice_find(text, '%') < 0)
+            break;
+        text = policy_percent_decode(text, a, &has_steps);
+    }
+    return false;
+}
+
+static struct slice first_part(struct slice text) {
+    while (slice_starts(text, SLICE("./")))
+        text = slice_from(text, 2);
+    size_t end = 0;
+    while (end < text.len && !is_separator(text.ptr[end], false))
+        end++;
+    return trim_part(slice_upto(text, end));
+}
+
+static struct slice last_part(struct slice text) {
+    while (text.len && is_separator(text.ptr[text.len - 1], false))
+        text.len--;
+    size_t start = text.len;
+    while (start && !is_separator(text.ptr[start - 1], false))
+        start--;
+    return trim_part(slice_from(text, start));
+}
+
+bool policy_preset_add_part(struct policy_preset_parts *parts, struct slice text, struct arena *a) {
+    if (text.len > PART_BYTES_MAX)
+        return false;
+    text = normalise(text, a);
+    bool is_path = slice_find(text, '/') >= 0 || slice_find(text, '\\') >= 0;
+    return policy_preset_note(parts, first_part(text), last_part(text), is_path);
 }

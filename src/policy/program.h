@@ -175,6 +175,7 @@ struct limit_rule {
 
 struct entry {
     struct slice name;       /* tool or method, pattern, "*" */
+    struct slice folded;     /* of a pattern for tools: in lower case, normalised */
     enum policy_class class; /* @class selectors */
     uint32_t tag;            /* @sink and the like */
     struct check *checks;
@@ -241,7 +242,8 @@ struct policy {
     struct map hidden;           /* name → anything */
     struct entry *hide_patterns; /* names only */
     size_t hide_pattern_count;
-    struct map tools; /* exact name → entry */
+    struct map tools;  /* exact name → entry */
+    struct map folded; /* name of a tool in lower case, normalised → struct slice: as it is written */
     struct entry **patterns;
     size_t pattern_count;
     struct entry *everything;

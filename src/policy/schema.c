@@ -28,6 +28,7 @@ const char *const policy_schema_words[W_COUNT] = {
     "required",
     "dependentRequired",
     "dependencies",
+    "default",
     "contains",
     "items",
     "additionalItems",
@@ -400,36 +401,43 @@ struct slice policy_schema_required(const struct policy_schema *s, size_t i) {
 
 /* ---- the schema of a place ---- */
 
-/* Follows a reference, or `anyOf` of one type and null, to the schema that it stands for. */
-static bool is_text_type(const struct tape *t, uint32_t type) {
-    bool text = tape_eq(t, type, SLICE("string"));
+static bool is_type_name(const struct tape *t, uint32_t name, const char *const *types) {
+    for (; *types; types++)
+        if (tape_eq(t, name, slice_str(*types)))
+            return true;
+    return false;
+}
+
+static bool is_type(const struct tape *t, uint32_t type, const char *const *types) {
     if (tape_is(t, type, TAPE_STRING))
-        return text || tape_eq(t, type, SLICE("null"));
+        return is_type_name(t, type, types);
     TAPE_FOR_ELEM(t, type, i) {
-        if (!tape_eq(t, i, SLICE("string")) && !tape_eq(t, i, SLICE("null")))
+        if (!is_type_name(t, i, types))
             return false;
     }
     return true;
 }
 
-static bool is_text(const struct policy_schema *s, const struct sub *sub) {
+/* Itself, what it refers to, or all alternatives. */
+static bool is_only(const struct policy_schema *s, const struct sub *sub, const char *const *types) {
     if (!sub)
         return false;
     if (sub->ref && !sub->at[W_TYPE])
         sub = sub->ref;
     if (sub->at[W_TYPE])
-        return is_text_type(&s->tape, sub->at[W_TYPE]);
+        return is_type(&s->tape, sub->at[W_TYPE], types);
     if (!sub->at[W_ANY_OF])
         return false;
     TAPE_FOR_ELEM(&s->tape, sub->at[W_ANY_OF], i) {
         const struct sub *one = s->subs[i];
-        if (!one || !one->at[W_TYPE] || !is_text_type(&s->tape, one->at[W_TYPE]))
+        if (!one || !one->at[W_TYPE] || !is_type(&s->tape, one->at[W_TYPE], types))
             return false;
     }
     return true;
 }
 
-bool policy_schema_is_text(const struct policy_schema *s, const struct path *path) {
+/* The schema of the place that the path leads to, or NULL. */
+static const struct sub *sub_at(const struct policy_schema *s, const struct path *path) {
     const struct sub *sub = s->subs[0];
     for (uint32_t i = 0; sub && i < path->step_count; i++) {
         const struct step *step = &path->steps[i];
@@ -440,7 +448,17 @@ bool policy_schema_is_text(const struct policy_schema *s, const struct path *pat
             next = sub->at[W_PROPERTIES] ? tape_get(&s->tape, sub->at[W_PROPERTIES], step->key) : 0;
         sub = next ? s->subs[next] : NULL;
     }
-    return is_text(s, sub);
+    return sub;
+}
+
+bool policy_schema_is_text(const struct policy_schema *s, const struct path *path, bool or_null) {
+    static const char *const text[] = {"string", NULL}, *const text_or_null[] = {"string", "null", NULL};
+    return is_only(s, sub_at(s, path), or_null ? text_or_null : text);
+}
+
+bool policy_schema_is_scalar(const struct policy_schema *s, const struct path *path) {
+    static const char *const types[] = {"string", "number", "integer", "boolean", "null", NULL};
+    return is_only(s, sub_at(s, path), types);
 }
 
 /* If the schema has no list of properties, or allows others, it does not restrict a key. */
@@ -460,19 +478,6 @@ static bool is_open(const struct policy_schema *s, const struct sub *sub) {
     return !sub->at[W_PROPERTIES] || tape_node(&s->tape, sub->at[W_PROPERTIES])->count == 0;
 }
 
-static uint32_t next_unnamed(const struct policy_schema *s, const struct sub *sub, const struct tape *t,
-                             uint32_t object, uint32_t after) {
-    cleanup_arena struct arena a;
-    arena_init(&a);
-    if (is_open(s, sub))
-        return 0;
-    TAPE_FOR_MEMBER(t, object, key) {
-        if (key > after && !tape_get(&s->tape, sub->at[W_PROPERTIES], tape_text(t, key, &a)))
-            return key + 1;
-    }
-    return 0;
-}
-
 static bool ends_in_elements(const struct path *path, uint32_t step) {
     for (; step < path->step_count; step++)
         if (path->steps[step].kind == STEP_KEY && !path->steps[step].on_array)
@@ -480,23 +485,106 @@ static bool ends_in_elements(const struct path *path, uint32_t step) {
     return true;
 }
 
-uint32_t policy_schema_unnamed(const struct policy_schema *s, const struct path *path, const struct tape *t,
-                               uint32_t node, uint32_t after, bool *ret_last) {
+void policy_schema_unnamed(const struct policy_schema *s, const struct path *path, const struct tape *t,
+                           uint32_t node, struct policy_unnamed *ret_unnamed) {
     const struct sub *sub = s->subs[0];
+    *ret_unnamed = (struct policy_unnamed){0};
     for (uint32_t i = 0; sub && i < path->step_count; i++) {
         const struct step *step = &path->steps[i];
         if (step->kind != STEP_KEY || step->on_array || !tape_is(t, node, TAPE_OBJECT))
-            return 0;
+            return;
         if (sub->ref && !sub->at[W_PROPERTIES])
             sub = sub->ref;
         const uint32_t next = tape_get(t, node, step->key);
-        *ret_last = ends_in_elements(path, i + 1);
-        if (!next)
-            return next_unnamed(s, sub, t, node, after);
+        if (!next) {
+            if (!is_open(s, sub))
+                *ret_unnamed = (struct policy_unnamed){.properties = sub->at[W_PROPERTIES],
+                                                       .key = node + 1,
+                                                       .end = tape_node(t, node)->next,
+                                                       .is_last = ends_in_elements(path, i + 1)};
+            return;
+        }
         const uint32_t inner =
             sub->at[W_PROPERTIES] ? tape_get(&s->tape, sub->at[W_PROPERTIES], step->key) : 0;
         sub = inner ? s->subs[inner] : NULL;
         node = next;
     }
+}
+
+uint32_t policy_schema_unnamed_next(const struct policy_schema *s, const struct tape *t,
+                                    struct policy_unnamed *u, struct policy_budget *budget) {
+    const uint32_t steps = 1 + (u->properties ? tape_node(&s->tape, u->properties)->count / 4 : 0);
+    while (u->key < u->end) {
+        const uint32_t key = u->key;
+        u->key = tape_node(t, key + 1)->next;
+        const struct tape_node *name = tape_node(t, key);
+        const uint32_t decoding = name->flags & TAPE_ESCAPED ? name->len / 4 : 0;
+        if (!policy_spend(budget, steps + decoding) ||
+            !tape_get(&s->tape, u->properties, tape_text(t, key, budget->arena)))
+            return key + 1;
+    }
     return 0;
+}
+
+/* The schema with the properties of an object: itself, what it refers to, or the one alternative that has
+ * some (pydantic writes an optional model as anyOf of a reference and null). */
+static const struct sub *object_schema(const struct policy_schema *s, const struct sub *sub) {
+    if (!sub || sub->at[W_PROPERTIES])
+        return sub;
+    if (sub->ref)
+        return sub->ref;
+    const struct sub *found = NULL;
+    const uint32_t list = sub->at[W_ANY_OF] ? sub->at[W_ANY_OF] : sub->at[W_ONE_OF];
+    if (!list)
+        return sub;
+    TAPE_FOR_ELEM(&s->tape, list, i) {
+        const struct sub *one = s->subs[i];
+        if (one && one->ref && !one->at[W_PROPERTIES])
+            one = one->ref;
+        if (one && one->at[W_PROPERTIES])
+            found = one;
+    }
+    return found;
+}
+
+const struct tape *policy_schema_tape(const struct policy_schema *s) { return &s->tape; }
+
+/* A null says no more than that the member may be missing. */
+static uint32_t default_of(const struct policy_schema *s, const struct sub *sub) {
+    uint32_t node = sub ? sub->at[W_DEFAULT] : 0;
+    if (!node && sub && sub->ref)
+        node = sub->ref->at[W_DEFAULT];
+    return node && !tape_is(&s->tape, node, TAPE_NULL) ? node : 0;
+}
+
+uint32_t policy_schema_default_of_element(const struct policy_schema *s, const struct path *path) {
+    return default_of(s, sub_at(s, path));
+}
+
+uint32_t policy_schema_default(const struct policy_schema *s, const struct path *path, const struct tape *t,
+                               uint32_t node, uint32_t *ret_step) {
+    const struct sub *sub = s->subs[0];
+    bool is_given = true;
+    uint32_t i = 0;
+    for (; i < path->step_count; i++) {
+        const struct step *step = &path->steps[i];
+        if (step->kind != STEP_KEY || step->on_array)
+            break;
+        if (node && !tape_is(t, node, TAPE_OBJECT))
+            return 0;
+        sub = object_schema(s, sub);
+        const uint32_t inner =
+            sub && sub->at[W_PROPERTIES] ? tape_get(&s->tape, sub->at[W_PROPERTIES], step->key) : 0;
+        sub = inner ? s->subs[inner] : NULL;
+        node = node ? tape_get(t, node, step->key) : 0;
+        if (node)
+            continue;
+        node = default_of(s, sub);
+        if (!node)
+            return 0;
+        t = &s->tape;
+        is_given = false;
+    }
+    *ret_step = i;
+    return is_given ? 0 : node;
 }

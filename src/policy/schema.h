@@ -45,11 +45,28 @@ struct policy_budget;
 enum policy_schema_answer policy_schema_judge(const struct policy_schema *s, const struct tape *t,
                                               uint32_t node, bool strict, struct policy_budget *budget,
                                               struct policy_schema_failure *ret_failure);
-/* For a path that leads to nothing: the value of the next key, after `after` (0: the first), in the object
- * in which the path ends, that the schema does not list; or 0. A server may read the missing argument from
- * a name that its schema does not list (pydantic's AliasChoices). Paths are followed up to their first
- * array step. *ret_last: the missing key is the last of the path. */
-uint32_t policy_schema_unnamed(const struct policy_schema *s, const struct path *path, const struct tape *t,
-                               uint32_t node, uint32_t after, bool *ret_last);
-/* Does the schema require a string, or null, at the path? */
-bool policy_schema_is_text(const struct policy_schema *s, const struct path *path);
+/* For a path that leads to nothing: the keys, in the object in which the path ends, that the schema does not
+ * list. A server may read the missing argument from a name that its schema does not list (pydantic's
+ * AliasChoices). Paths are followed up to their first array step. */
+struct policy_unnamed {
+    uint32_t properties; /* of the schema */
+    uint32_t key, end;   /* what is still to be looked at */
+    bool is_last;        /* the missing key is the last of the path */
+};
+void policy_schema_unnamed(const struct policy_schema *s, const struct path *path, const struct tape *t,
+                           uint32_t node, struct policy_unnamed *ret_unnamed);
+/* The value of the next of these keys, or 0. If the budget is spent, that of any key. */
+uint32_t policy_schema_unnamed_next(const struct policy_schema *s, const struct tape *t,
+                                    struct policy_unnamed *u, struct policy_budget *budget);
+/* Does the schema require a string at the path? or_null: or null. */
+bool policy_schema_is_text(const struct policy_schema *s, const struct path *path, bool or_null);
+/* Does it allow neither a list nor an object there? */
+bool policy_schema_is_scalar(const struct policy_schema *s, const struct path *path);
+/* For a path that leads to nothing in the arguments (node 0: there are none): the value that the server uses
+ * instead, a node of the schema's own tape, or 0 if the schema names none or null. *ret_step: the step of
+ * the path that follows it, because a default may be an object. Followed up to the first array step. */
+uint32_t policy_schema_default(const struct policy_schema *s, const struct path *path, const struct tape *t,
+                               uint32_t node, uint32_t *ret_step);
+/* The same for a path that leads through an array, in whose element the last member is missing. */
+uint32_t policy_schema_default_of_element(const struct policy_schema *s, const struct path *path);
+const struct tape *policy_schema_tape(const struct policy_schema *s);

@@ -29,6 +29,7 @@ enum word {
     W_REQUIRED,
     W_DEPENDENT_REQUIRED,
     W_DEPENDENCIES, /* of earlier drafts: names or a schema for each key */
+    W_DEFAULT,      /* what a server uses for a missing member */
     /* one schema */
     W_CONTAINS,
     W_ITEMS,

@@ -7,7 +7,9 @@
  *     one without a semicolon, so a word that could start one is accepted only in place of an operand.
  *   - Every name before a parenthesis is a known function (sql_names.c), a word of the grammar, or names
  *     columns: WITH t(a), FROM (...) t(a).
- *   - Nothing in FROM is a file: DuckDB reads FROM 'a.csv', Spark FROM csv.`/a`.
+ *   - Nothing in FROM is a file or on another server: DuckDB reads FROM 'a.csv', Spark FROM csv.`/a`, Oracle
+ *     FROM t@link, SQL Server FROM server.db.dbo.t. The same holds for what DESCRIBE and SHOW name.
+ *   - No line is a command of sqlite3, sqlcmd or SQL*Plus, through which some servers run statements.
  *
  * Text that no database accepts may pass: it has no effect there. */
 #include "policy/sql.h"
@@ -30,8 +32,12 @@ static const char writing_words[] =
 /* Words that start a statement of SQL Server. */
 static const char starting_words[] =
     " add backup begin break bulk checkpoint close commit continue copy dbcc deallocate declare deny disable do enable end"
-    " get goto if kill lineno load move open print raiserror readtext receive reconfigure rename"
-    " restore return revert rollback save send set setuser shutdown throw unlock use waitfor while ";
+    " get goto if kill lineno load move open print raiserror readtext receive reconfigure rename dump disk mount quiesce"
+    " reorg unmount restore return revert rollback save send set setuser shutdown throw unlock use waitfor while ";
+
+/* Hints of SQL Server that keep others from reading or writing. */
+static const char locking_hints[] =
+    " xlock updlock tablock tablockx holdlock serializable repeatableread readcommittedlock ";
 
 /* Words that end a query of MySQL and do more than read. */
 static const char locking_words[] = " lock procedure ";
@@ -49,15 +55,30 @@ static const char grammar_words[] =
     " tablesample then top union unpivot using values when where window with within xor against range rows to similar"
     " ordinality columns ";
 
+/* Words of DuckDB before a table. */
+static const char table_words[] = " table describe desc summarize pivot unpivot pivot_wider pivot_longer ";
+
 /* Words that end FROM. */
 static const char after_from[] =
     " where group having order limit union except intersect minus window select qualify fetch offset ";
 
 /* Methods of SQL Server's XML type and functions of its schema sys. */
 static const char mssql_members[] =
+    " stastext stasbinary stdistance stintersects stcontains stwithin stlength starea stbuffer stx sty stsrid stisvalid"
+    " stequals sttouches stoverlaps stcrosses stenvelope stcentroid stpointn stnumpoints stgeometrytype"
     " value query nodes exist dm_exec_sql_text dm_exec_query_plan dm_exec_text_query_plan dm_db_index_physical_stats"
     " dm_db_index_operational_stats dm_io_virtual_file_stats dm_sql_referenced_entities dm_sql_referencing_entities"
     " fn_my_permissions fn_listextendedproperty ";
+
+/* Types that PostgreSQL and others cast to with a size: a::numeric(10, 2). */
+static const char sized_types[] =
+    " numeric decimal dec number float double varchar char character nchar nvarchar bpchar bit varbit binary varbinary"
+    " time timetz timestamp timestamptz interval datetime2 ";
+
+/* Static methods of its types. */
+static const char mssql_statics[] =
+    " point parse getroot stgeomfromtext stgeomfromwkb stpointfromtext stlinefromtext stpolyfromtext unionaggregate"
+    " collectionaggregate envelopeaggregate convexhullaggregate ";
 
 /* Statements of SQLite that only return information; the first group takes an argument that names a table. */
 static const char pragmas_of_table[] =
@@ -90,6 +111,7 @@ struct walk {
     struct sql_lexer l;
     struct token now, before;
     struct slice qualifier; /* the name before this one: a of a.b */
+    unsigned dots;          /* of the name so far */
     bool is_table;          /* the name, or the one that it is a part of, is in the place of a table */
     struct frame frames[POLICY_SQL_DEPTH_MAX];
     size_t depth;
@@ -203,7 +225,9 @@ static bool word_passes(struct walk *w, bool is_call) {
     bool may_start = may_be(w, POLICY_SQL_MSSQL) && is_word(t, starting_words);
     bool may_lock = may_be(w, POLICY_SQL_MYSQL) && is_word(t, locking_words);
     if ((may_start || may_lock) && !wants_operand(&w->before))
-        return is_word(t, " set ") && is_word(&w->before, " character ");
+        return is_word(t, " set ") && is_word(&w->before, " character ") && !f->is_query;
+    if (may_be(w, POLICY_SQL_MSSQL) && is_word(t, locking_hints) && !is_punct(&w->before, "."))
+        return false;
     if (is_word(t, " for "))
         return for_passes(w);
     if (is_word(t, " with "))
@@ -222,11 +246,14 @@ static bool name_stays_inside(const struct walk *w) {
     for (size_t i = 0; w->l.dialect == POLICY_SQL_ANY && i < sizeof(packages) / sizeof(packages[0]); i++)
         if (slice_eq_nocase(slice_upto(name, strlen(packages[i])), slice_str(packages[i])))
             return false;
-    if (may_be(w, POLICY_SQL_SQLITE) && w->frames[w->depth].in_from &&
+    bool in_table = w->frames[w->depth].in_from || is_word(&w->before, " in ") || w->is_table;
+    if (may_be(w, POLICY_SQL_SQLITE) && in_table &&
         (policy_sql_in(name, outside_tables) || (slice_eq_nocase(slice_upto(name, 7), SLICE("pragma_")) &&
                                                  !policy_sql_knows(name, POLICY_SQL_SQLITE))))
         return false;
     bool is_column = is_punct(&w->before, ".") && !w->is_table && !policy_sql_is_call(&w->l);
+    if (is_column && may_be(w, POLICY_SQL_MYSQL) && slice_eq_nocase(name, SLICE("nextval")))
+        return false; /* MariaDB has sequences as Oracle does */
     return !is_column || w->l.dialect != POLICY_SQL_ANY || !policy_sql_acts_as_column(name);
 }
 
@@ -238,14 +265,30 @@ static bool has_upper(struct slice name) {
     return false;
 }
 
+/* last_insert_id(5) sets what it returns. */
+static bool is_last_id(const struct walk *w) {
+    struct sql_lexer ahead = w->l;
+    return w->l.dialect == POLICY_SQL_MYSQL && is_word(&w->now, " last_insert_id ") &&
+           !is_punct(&w->before, ".") && policy_sql_next(&ahead) == SQL_PUNCT &&
+           policy_sql_next(&ahead) == SQL_PUNCT && ahead.punct == ')';
+}
+
 static bool call_passes(struct walk *w) {
     struct frame *f = &w->frames[w->depth];
+    if (is_last_id(w))
+        return true;
     if (w->now.kind == SQL_NAME && has_upper(w->now.word))
         return false;
     if (is_punct(&w->before, ".") && slice_is(w->qualifier, "pg_catalog"))
         return w->l.dialect == POLICY_SQL_ANY && policy_sql_knows(w->now.word, POLICY_SQL_POSTGRES);
     if (is_punct(&w->before, "."))
         return w->l.dialect == POLICY_SQL_MSSQL && policy_sql_in(w->now.word, mssql_members);
+    /* type::method() of SQL Server runs code of the database, but for its own types. */
+    if (w->l.dialect == POLICY_SQL_MSSQL && is_punct(&w->before, ":"))
+        return policy_sql_in(w->qualifier, " geography geometry hierarchyid ") &&
+               policy_sql_in(w->now.word, mssql_statics);
+    if (w->l.dialect == POLICY_SQL_ANY && is_punct(&w->before, ":"))
+        return policy_sql_in(w->now.word, sized_types);
     if (f->cte == CTE_NAMED || f->cte == CTE_BODY)
         return true;
     if (f->in_from && (is_word(&w->before, " as ") || is_punct(&w->before, ")")))
@@ -255,10 +298,31 @@ static bool call_passes(struct walk *w) {
     return is_word(&w->now, grammar_words) || policy_sql_knows(w->now.word, w->l.dialect);
 }
 
-/* In the place of a table: a file there is refused. */
+/* In the place of a table: a file there is refused. DuckDB has queries that begin with other words: FROM
+ * (SUMMARIZE 'a.csv'), WITH t AS (PIVOT 'a.csv' ON b). */
 static bool is_table_place(const struct walk *w) {
+    if (w->l.dialect == POLICY_SQL_ANY && is_word(&w->before, table_words))
+        return true;
+    /* a IN t, where SQLite reads the table */
+    if (may_be(w, POLICY_SQL_SQLITE) && is_word(&w->before, " in "))
+        return w->now.kind == SQL_WORD || w->now.kind == SQL_NAME || w->now.kind == SQL_STRING;
     return w->frames[w->depth].in_from &&
-           (is_word(&w->before, " from join straight_join table ") || is_punct(&w->before, ",("));
+           (is_word(&w->before, " from join straight_join table lateral only ") ||
+            is_punct(&w->before, ",("));
+}
+
+static void start_name(struct walk *w) {
+    /* a IN [t]: a table of SQLite, a list elsewhere */
+    const bool in_brackets =
+        may_be(w, POLICY_SQL_SQLITE) && is_punct(&w->now, "[") && is_word(&w->before, " in ");
+    w->is_table = is_table_place(w) || in_brackets;
+    w->dots = 0;
+}
+
+/* In FROM: a table of another database, or a file: t@link, @~/a. */
+static bool at_passes(const struct walk *w) {
+    bool follows = w->is_table && (w->before.kind == SQL_WORD || w->before.kind == SQL_NAME);
+    return w->l.dialect != POLICY_SQL_ANY || !(follows || is_table_place(w));
 }
 
 static bool is_path(struct slice name) {
@@ -271,7 +335,8 @@ static bool is_path(struct slice name) {
 static bool name_passes(struct walk *w) {
     bool is_call = policy_sql_is_call(&w->l);
     bool is_member = is_punct(&w->before, ".");
-    w->is_table = is_member ? w->is_table : is_table_place(w);
+    if (!is_member && !is_punct(&w->before, "["))
+        start_name(w);
     if (w->now.kind == SQL_WORD && !is_member && !w->frames[w->depth].cte && !word_passes(w, is_call))
         return false;
     if (w->now.kind == SQL_NAME && w->l.dialect == POLICY_SQL_ANY && (is_member || is_table_place(w)) &&
@@ -285,15 +350,40 @@ static bool name_passes(struct walk *w) {
 /* No CASE without END, no WITH without a query. */
 static bool is_whole(const struct frame *f) { return f->cases == 0 && f->cte == CTE_NONE; }
 
+/* TABLE (f) calls a function of Oracle. */
+static bool calls_by_name(const struct walk *w) {
+    struct sql_lexer ahead = w->l;
+    if (w->l.dialect != POLICY_SQL_ANY || !is_word(&w->before, " table "))
+        return false;
+    enum sql_token kind;
+    while ((kind = policy_sql_next(&ahead)) == SQL_WORD || kind == SQL_NAME ||
+           (kind == SQL_PUNCT && ahead.punct == '.'))
+        ;
+    return kind == SQL_PUNCT && ahead.punct == ')';
+}
+
 static bool open_passes(struct walk *w) {
-    if (is_punct(&w->before, "]") || w->depth + 1 == POLICY_SQL_DEPTH_MAX)
+    if (is_punct(&w->before, "]") || w->depth + 1 == POLICY_SQL_DEPTH_MAX || calls_by_name(w))
         return false;
     bool in_from = is_table_place(w);
     w->frames[++w->depth] = (struct frame){.in_from = in_from};
     struct sql_lexer ahead = w->l;
-    if (policy_sql_next(&ahead) == SQL_WORD && policy_sql_in(ahead.word, query_words))
+    if (policy_sql_next(&ahead) != SQL_WORD)
+        return true;
+    /* DuckDB: (FROM t SELECT a). In trim(FROM 'a') it is an operand for the others. */
+    bool from_first = w->l.dialect == POLICY_SQL_ANY && policy_sql_in(ahead.word, " from ");
+    if (from_first || policy_sql_in(ahead.word, query_words))
         w->frames[w->depth] = (struct frame){.is_query = true};
     return true;
+}
+
+/* CockroachDB runs the statement in FROM [CANCEL JOB 1]; for SQL Server the brackets quote a name. */
+static bool runs_in_brackets(const struct walk *w) {
+    struct sql_lexer ahead = w->l;
+    if (w->l.dialect != POLICY_SQL_ANY || !is_table_place(w))
+        return false;
+    policy_sql_next(&ahead);
+    return policy_sql_next(&ahead) != SQL_PUNCT || ahead.punct != ']';
 }
 
 static bool punct_passes(struct walk *w) {
@@ -308,6 +398,15 @@ static bool punct_passes(struct walk *w) {
         if (f->cte == CTE_BODY)
             f->cte = CTE_DONE;
         return true;
+    case '.': /* server.database.schema.table */
+        w->dots++;
+        return !may_be(w, POLICY_SQL_MSSQL) || !w->is_table || w->dots < 3;
+    case '@':
+        return at_passes(w);
+    case '[':
+        if (!is_punct(&w->before, "."))
+            start_name(w);
+        return !runs_in_brackets(w);
     default:
         return true;
     }
@@ -323,7 +422,7 @@ static bool token_passes(struct walk *w) {
     case SQL_STRING:
         return !is_table_place(w) && !is_word(&w->before, " using ");
     case SQL_VARIABLE:
-        return w->l.dialect != POLICY_SQL_ANY || !is_table_place(w);
+        return at_passes(w);
     case SQL_NUMBER:
         return true;
     case SQL_PUNCT:
@@ -352,13 +451,22 @@ static bool query_reads(struct walk *w) {
     return w->depth == 0 && is_whole(&w->frames[0]) && is_end(w);
 }
 
+/* DuckDB reads the file in DESCRIBE 'a.csv'. A text is a pattern after a name or LIKE. */
+static bool is_listed_file(const struct walk *w) {
+    if (w->l.dialect != POLICY_SQL_ANY)
+        return false;
+    if (w->now.kind == SQL_STRING)
+        return is_word(&w->before, table_words) || is_word(&w->before, " show from in ");
+    return w->now.kind == SQL_NAME && is_path(w->now.word);
+}
+
 /* SHOW and DESCRIBE: names, texts and numbers. For SQL Server their first word is a procedure that does
  * not exist, and the next one may start a statement. */
 static bool listing_reads(struct walk *w) {
     bool is_any = w->l.dialect == POLICY_SQL_ANY;
     while (advance(w) && w->now.kind != SQL_END && !is_punct(&w->now, ";")) {
         struct sql_lexer ahead = w->l;
-        if (w->now.kind == SQL_PUNCT && !is_punct(&w->now, ".,=%*-"))
+        if ((w->now.kind == SQL_PUNCT && !is_punct(&w->now, ".,=%*-")) || is_listed_file(w))
             return false;
         if (!is_any || !(is_word(&w->now, writing_words) || is_word(&w->now, starting_words)))
             continue;
@@ -384,6 +492,11 @@ static bool explain_reads(struct walk *w) {
 }
 
 static bool pragma_reads(struct walk *w) {
+    struct sql_lexer ahead = w->l;
+    enum sql_token schema = policy_sql_next(&ahead);
+    if ((schema == SQL_WORD || schema == SQL_NAME) && policy_sql_next(&ahead) == SQL_PUNCT &&
+        ahead.punct == '.')
+        w->l = ahead; /* main.table_info */
     if (!advance(w) || w->now.kind != SQL_WORD)
         return false;
     bool takes_table = is_word(&w->now, pragmas_of_table);
@@ -415,6 +528,33 @@ static bool statement_reads(struct walk *w) {
     return is_word(&w->now, " pragma ") && w->l.dialect == POLICY_SQL_SQLITE && pragma_reads(w);
 }
 
+/* A line that a command-line client executes itself or after which it expects commands: `.shell`, `:!!`,
+ * `!!`, and `go` or `/` before further text. */
+static bool is_command(struct slice line, bool is_last) {
+    char first = line.len ? line.ptr[0] : '\0', next = line.len > 1 ? line.ptr[1] : '\0';
+    bool is_letter = (next | 0x20) >= 'a' && (next | 0x20) <= 'z';
+    if (first == '!')
+        return next != '=' && next != '<' && next != '>' && next != '~';
+    if (first == ':' || first == '.')
+        return is_letter || next == '!' || !next;
+    if (slice_is(line, "/"))
+        return !is_last;
+    return slice_eq_nocase(slice_upto(line, 2), SLICE("go")) && !is_last &&
+           (line.len == 2 || strchr(" \t;", line.ptr[2]));
+}
+
+static bool has_command(struct slice sql) {
+    sql = slice_trim(sql);
+    while (sql.len) {
+        ptrdiff_t end = slice_find(sql, '\n');
+        struct slice line = slice_trim(end < 0 ? sql : slice_upto(sql, (size_t)end));
+        if (is_command(line, end < 0))
+            return true;
+        sql = end < 0 ? (struct slice){0} : slice_from(sql, (size_t)end + 1);
+    }
+    return false;
+}
+
 enum policy_sql_answer policy_sql_judge(struct slice sql, enum policy_sql_dialect dialect) {
     /* Some databases stop reading at a NUL. */
     if (sql.len == 0 || sql.len > POLICY_SQL_MAX || slice_find(sql, '\0') >= 0 || !tape_utf8_valid(sql))
@@ -422,7 +562,7 @@ enum policy_sql_answer policy_sql_judge(struct slice sql, enum policy_sql_dialec
     if (dialect == POLICY_SQL_POSTGRES)
         return policy_sql_postgres(sql);
     struct walk w = {.l = {.text = sql, .dialect = dialect}};
-    if (!advance(&w))
+    if (has_command(sql) || !advance(&w))
         return POLICY_SQL_UNCLEAR;
     if (is_word(&w.now, writing_words))
         return POLICY_SQL_WRITES;

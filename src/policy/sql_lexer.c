@@ -8,6 +8,7 @@
  *   ! or T! in      comments are executed by some; hints are, too; some nest comments
  *   [a'b]  [[1]]    a name in brackets, or an array
  *   --x  #  $$      a comment in some, code in others
+ *   $1x  $1.x       a parameter, or money and a word
  *
  * Letters beyond ASCII are taken only where they are letters everywhere and no case mapping makes ASCII of
  * them
@@ -26,10 +27,18 @@ static bool is_mysql(const struct sql_lexer *l) {
     return l->dialect == POLICY_SQL_MYSQL || l->dialect == POLICY_SQL_ANY;
 }
 
+/* What ends a line for some readers: a lone CR (PostgreSQL), VT, FF, NEL, LS and PS. */
+static bool is_doubtful_end(const struct sql_lexer *l) {
+    struct slice rest = slice_from(l->text, l->at);
+    return (peek(l, 0) == '\r' && peek(l, 1) != '\n') || peek(l, 0) == '\v' || peek(l, 0) == '\f' ||
+           slice_starts(rest, SLICE("\xc2\x85")) || slice_starts(rest, SLICE("\xe2\x80\xa8")) ||
+           slice_starts(rest, SLICE("\xe2\x80\xa9"));
+}
+
 static bool skip_line(struct sql_lexer *l) {
     for (; l->at < l->text.len && l->text.ptr[l->at] != '\n'; l->at++)
-        if (l->text.ptr[l->at] == '\r' && peek(l, 1) != '\n')
-            return false; /* a line end for PostgreSQL only */
+        if (is_doubtful_end(l))
+            return false;
     return true;
 }
 
@@ -224,6 +233,11 @@ static enum sql_token read_word(struct sql_lexer *l) {
 
 /* @x @@x $1 */
 static enum sql_token read_variable(struct sql_lexer *l) {
+    /* For SQL Server it is money, and a word may follow at once: `$1DELETE`, `$1.DELETE`. */
+    if (peek(l, 0) == '$' && l->dialect != POLICY_SQL_SQLITE) {
+        l->at++;
+        return read_number(l) == SQL_NUMBER ? SQL_VARIABLE : SQL_BAD;
+    }
     while (peek(l, 0) == '@' || peek(l, 0) == '$')
         l->at++;
     enum sql_token token = read_word(l);

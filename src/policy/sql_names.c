@@ -213,7 +213,7 @@ static const char postgres_names[] =
 static const char mysql_names[] =
     " adddate addtime aes_decrypt aes_encrypt against bin_to_uuid can_access_column charset coercibility"
     " collation column_check column_exists column_get column_json column_list compress connection_id"
-    " convert_tz crc32c decode_oracle des_decrypt elt enum export_set extractvalue field find_in_set"
+    " conv convert_tz crc32c decode_oracle des_decrypt elt enum export_set extractvalue field find_in_set"
     " format_bytes format_pico_time found_rows from_base64 from_days geomcollection geometrycollection"
     " get_format gtid_subset gtid_subtract icu_version if inet6_aton inet6_ntoa inet_aton inet_ntoa insert"
     " interval is_ipv4 is_ipv4_compat is_ipv4_mapped is_ipv6 is_uuid json_array_append json_array_insert"

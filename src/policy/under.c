@@ -1,46 +1,10 @@
 #include "base/fold.h"
-#include "base/hex.h"
+#include "base/glyph.h"
 #include "policy/limits.h"
 #include "policy/match.h"
 #include "wire/tape.h"
 
-/* The byte that %41 or %u0041 at `at` encodes, and its length; -1: neither. */
-static int encoded_byte(struct slice path, size_t at, size_t *ret_len) {
-    size_t digits = at + 1 < path.len && (path.ptr[at + 1] | 0x20) == 'u' ? 4 : 2;
-    size_t first = at + (digits == 4 ? 2 : 1);
-    int value = 0;
-    if (path.ptr[at] != '%' || first + digits > path.len)
-        return -1;
-    for (size_t i = first; i < first + digits; i++) {
-        int digit = hex_value(path.ptr[i]);
-        if (digit < 0)
-            return -1;
-        value = value * 16 + digit;
-    }
-    *ret_len = first + digits - at;
-    return value > 0xff ? -1 : value;
-}
-
-/* Would a server that decodes percent signs once or twice find an encoded dot, slash, backslash, NUL or
- * percent sign, or bytes that are not UTF-8 (an overlong dot)? */
-static bool has_encoded_step(struct slice path, struct arena *a) {
-    for (int round = 0; round < 2 && slice_find(path, '%') >= 0; round++) {
-        char *out = arena_alloc(a, path.len);
-        size_t len = 0, size = 1;
-        for (size_t i = 0; i < path.len; i += size) {
-            int byte = encoded_byte(path, i, &size);
-            if (byte == '.' || byte == '/' || byte == '\\' || byte == 0 || byte == '%')
-                return true;
-            if (byte < 0)
-                size = 1;
-            out[len++] = (char)(byte < 0 ? path.ptr[i] : byte);
-        }
-        path = slice_of(out, len);
-        if (!tape_utf8_valid(path))
-            return true;
-    }
-    return false;
-}
+#define DECODES_MAX 2 /* rounds of percent decoding */
 
 static size_t count_steps(struct slice path) {
     size_t count = 0;
@@ -50,23 +14,86 @@ static size_t count_steps(struct slice path) {
     return count;
 }
 
-/* Full-width and small dots and slashes, which servers that normalise (NFKC) turn into real ones. */
-static bool has_folded_step(struct slice path, struct arena *a) {
-    if (fold_is_ascii(path))
-        return false;
-    struct slice folded = fold_text(path, a);
-    return slice_find(folded, '\\') >= 0 || count_steps(folded) > count_steps(path);
+/* Characters that Windows converts to a slash or a backslash. */
+static bool is_like_slash(uint32_t code) {
+    return code == 0x2044 || code == 0x2215 || code == 0x2216 || code == 0x29f5 || code == 0x29f8 ||
+           code == 0x29f9;
 }
 
-bool policy_under_clean(struct slice path, struct arena *a, struct slice *ret_clean) {
-    if (path.len == 0 || path.len > POLICY_FILE_PATH_MAX || path.ptr[0] != '/' || has_encoded_step(path, a) ||
-        has_folded_step(path, a))
+/* A component that some server takes for `..` or `.`: one of dots only (Windows; and `....//` where `../` is
+ * removed once), with blanks around it (Windows), with a parameter (`..;a`, Java), with characters that
+ * nobody sees or next to a character like a slash. */
+static bool is_disguised_step(struct slice part) {
+    size_t dots = 0, others = 0, size = 0;
+    bool in_parameter = false;
+    if (part.len == 0 || slice_is(part, ".") || slice_is(part, ".."))
+        return false;
+    for (size_t i = 0; i < part.len; i += size) {
+        uint32_t code = glyph_next(part, i, &size);
+        if (is_like_slash(code)) {
+            if (dots && !others)
+                return true;
+            dots = others = 0;
+            in_parameter = false;
+            continue;
+        }
+        in_parameter |= code == ';';
+        if (code == '.')
+            dots += !in_parameter;
+        else if (!in_parameter && code != ' ' && code != 0xa0 && !glyph_is_invisible(code))
+            others++;
+    }
+    return dots && !others;
+}
+
+/* A server that takes patterns expands {a,../b} to two paths. */
+static bool has_alternatives(struct slice path) {
+    ptrdiff_t open = slice_find(path, '{');
+    ptrdiff_t comma = open < 0 ? -1 : slice_find(slice_from(path, (size_t)open), ',');
+    return comma > 0 && slice_find(slice_from(path, (size_t)(open + comma)), '}') > 0;
+}
+
+static bool is_plain(struct slice path) {
+    struct slice rest = path, part;
+    if (has_alternatives(path))
         return false;
     for (size_t i = 0; i < path.len; i++) {
         unsigned char c = (unsigned char)path.ptr[i];
         if (c < 0x20 || c == 0x7f || c == '\\')
             return false;
     }
+    for (bool more = true; more;) {
+        more = slice_cut(&rest, '/', &part);
+        if ((part.len && part.ptr[0] == '~') || is_disguised_step(part))
+            return false;
+    }
+    return true;
+}
+
+/* Does the path lead to the same place for servers that normalise it (NFKC turns full-width dots and slashes
+ * into real ones), decode percent signs once or twice, or do both? */
+static bool is_same_to_all(struct slice path, struct arena *a) {
+    bool has_steps;
+    for (int round = 0;; round++) {
+        if (!is_plain(path))
+            return false;
+        if (!fold_is_ascii(path)) {
+            struct slice folded = fold_text(path, a);
+            if (count_steps(folded) > count_steps(path) || !is_plain(folded))
+                return false;
+            path = folded;
+        }
+        if (round == DECODES_MAX || slice_find(path, '%') < 0)
+            return true;
+        path = policy_percent_decode(path, a, &has_steps);
+        if (has_steps || !tape_utf8_valid(path)) /* an overlong dot is not UTF-8 */
+            return false;
+    }
+}
+
+bool policy_under_clean(struct slice path, struct arena *a, struct slice *ret_clean) {
+    if (path.len == 0 || path.len > POLICY_FILE_PATH_MAX || path.ptr[0] != '/' || !is_same_to_all(path, a))
+        return false;
     char *out = arena_alloc(a, path.len + 1);
     size_t len = 0;
     struct slice rest = path, part;
@@ -82,8 +109,6 @@ bool policy_under_clean(struct slice path, struct arena *a, struct slice *ret_cl
                 len--;
             continue;
         }
-        if (part.ptr[0] == '~')
-            return false;
         out[len++] = '/';
         memcpy(out + len, part.ptr, part.len);
         len += part.len;

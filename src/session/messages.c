@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "call/answer.h"
 #include "call/client_ask.h"
 #include "channel/deliver.h"
 #include "channel/outbox.h"
@@ -169,6 +170,21 @@ static void answer_server(struct session *s, struct client_ask *ask, struct msg 
         link_send(ch->link, &out, NULL);
     }
     client_ask_free(s, ask);
+}
+
+bool messages_refuse_answer(struct session *s, struct slice bytes, const char *why) {
+    cleanup_arena struct arena a;
+    struct slice id;
+    arena_init(&a);
+    if (!rpc_find_answered(bytes, &a, &id))
+        return false;
+    const char *text = arena_printf(&a, "the client's answer cannot be read: %s", why).ptr;
+    struct msg *m = call_read_text(s->core, answer_error_text(&a, id, RPC_INTERNAL, text));
+    bool known = m && client_ask_find(s, m);
+    if (known)
+        messages_answer_from_client(s, m);
+    msg_unref(m);
+    return known;
 }
 
 void messages_answer_from_client(struct session *s, struct msg *m) {

@@ -19,8 +19,9 @@ enum call_next results_begin(struct call *c) {
     channel_works(c->channel);
     /* Across eras the server's HTTP status has no meaning for the client. */
     answer_set_response(c, c->cross_era ? 0 : m->http_status);
-    bool good = m->rpc.id ? splice_value(c->answer, &m->tape, m->rpc.id, c->id_raw)
-                          : splice_add_member(c->answer, &m->tape, 0, SLICE("id"), c->id_raw);
+    uint32_t id = tape_get_str(&m->tape, 0, "id"); /* null in an error whose server did not read ours */
+    bool good = id ? splice_value(c->answer, &m->tape, id, c->id_raw)
+                   : splice_add_member(c->answer, &m->tape, 0, SLICE("id"), c->id_raw);
     return good ? CALL_NEXT : not_rewritten(c);
 }
 
@@ -104,6 +105,8 @@ enum call_next results_filter_tools(struct call *c) {
         return CALL_NEXT;
     tools_learn_answer(c);
     uint32_t tools = tape_get_str(&m->tape, m->rpc.body, "tools");
+    if (tools && tape_is(&m->tape, tools, TAPE_NULL))
+        return CALL_NEXT; /* how Go writes an empty list */
     if (!tools || !tape_is(&m->tape, tools, TAPE_ARRAY) ||
         !splice_drop_elems(c->answer, &m->tape, tools, hides_tool, c) || !translate_tools(c, tools) ||
         !clean_list(c, tools, c->list_serial, c->answer))

@@ -61,6 +61,7 @@ static const struct channel_events channel_events = {
     .freed = tools_abandon,
     .listen = listen_refresh,
     .bound = task_channel,
+    .crowded = park_yield,
     .pool = shared_session_of,
 };
 

@@ -92,8 +92,8 @@ void up_challenge_note(struct up_server *s, const struct http_head *head) {
     c->insufficient = head->status == 403 && up_challenge_param(challenge, "error", &value) &&
                       slice_is(buf_slice(&value), "insufficient_scope");
     buf_reset(&value);
-    bool told = up_challenge_param(challenge, "scope", &value);
-    up_scopes_take(c->wanted, told ? buf_slice(&value) : (struct slice){0});
+    bool found = up_challenge_param(challenge, "scope", &value);
+    up_scopes_take(c->wanted, found ? buf_slice(&value) : (struct slice){0});
 }
 
 /* Quoted as one shell word. The URL comes from the operator; one with a quotation mark must be inserted by

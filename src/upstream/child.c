@@ -26,7 +26,7 @@ struct child {
     bool out_ended;
     bool exited;
     bool is_oversized; /* ended because of a message over the ceiling */
-    bool telling;      /* an event handler runs and may close it: freed afterwards */
+    bool in_callback;  /* an event handler runs and may close it: freed afterwards */
     int exit_status;
     int start_error;
     char start_text[128]; /* where no child was asked for: why */
@@ -77,14 +77,14 @@ static void child_over(struct child *c) {
     else
         snprintf(why, sizeof(why), "server `%s` exited with status %d", name, WEXITSTATUS(c->exit_status));
     c->base.is_up = false;
-    c->telling = true;
+    c->in_callback = true;
     link_fail_all(&c->base, why);
     if (!c->base.closed)
         c->base.events->down(c->base.owner, why,
                              c->start_error                        ? start_status(c->start_error) << 8
                              : c->exit_status == SPAWN_LOST_STATUS ? SIGKILL
                                                                    : c->exit_status);
-    c->telling = false;
+    c->in_callback = false;
     if (c->base.closed)
         child_free(c);
 }
@@ -96,7 +96,7 @@ static void child_close(struct link *l);
 static size_t on_output(struct io_conn *conn, void *owner, struct block *b, char *ptr, size_t len) {
     struct child *c = owner;
     size_t used = 0;
-    c->telling = true;
+    c->in_callback = true;
     while (!c->base.closed) {
         size_t from = used > c->scanned ? used : c->scanned;
         char *end = from < len ? memchr(ptr + from, '\n', len - from) : NULL;
@@ -109,7 +109,7 @@ static size_t on_output(struct io_conn *conn, void *owner, struct block *b, char
             link_received(&c->base, b, line, NULL, 0);
         io_loop_pace(conn->loop, IO_BURST_BYTES);
     }
-    c->telling = false;
+    c->in_callback = false;
     if (c->base.closed) {
         c->scanned = 0;
         child_close(&c->base);
@@ -297,7 +297,7 @@ static void child_signal(struct link *l, int signal) {
 
 static void child_close(struct link *l) {
     struct child *c = child_of(l);
-    if (c->telling)
+    if (c->in_callback)
         return;
     if (!c->token || c->exited)
         child_free(c);

@@ -163,8 +163,11 @@ static void send_discover(struct up_era_probe *p) {
     buf_put_str(head, "Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n"
                       "MCP-Protocol-Version: " UP_MODERN_VERSION "\r\nMcp-Method: server/discover\r\n");
     up_head_end(head, s, &text);
-    struct exchange_request r = {
-        .method = HTTP_POST, .own = buf_slice(head), .body = &text, .limit_ms = UP_ERA_ASK_MS};
+    struct exchange_request r = {.method = HTTP_POST,
+                                 .own = buf_slice(head),
+                                 .body = &text,
+                                 .limit_ms = UP_ERA_ASK_MS,
+                                 .limit_stream = true};
     up_exchange_start(&p->x, s, &probe_ops, &r);
     arena_free(&a);
 }
@@ -267,7 +270,7 @@ static enum exchange_want probe_head(struct exchange *x, const struct http_head 
     x->body_max = UP_ERROR_BODY_MAX;
     if (h->status == 200 && http_media_is(http_value(h, HTTP_FIELD_TYPE), SLICE("text/event-stream")))
         return EXCHANGE_EVENTS;
-    return h->body == HTTP_BODY_NONE ? EXCHANGE_SKIP : EXCHANGE_WHOLE;
+    return h->body == HTTP_BODY_NONE ? EXCHANGE_SKIP : EXCHANGE_BODY;
 }
 
 static bool probe_event(struct exchange *x, struct block *b, const struct sse_event *e) {
@@ -290,8 +293,8 @@ static void probe_done(struct exchange *x, struct block *b, struct slice body) {
 static void probe_failed(struct exchange *x, const struct exchange_fault *fault) {
     struct up_era_probe *p = probe_of(x);
     if (p->looking) {
-        bool session_missed = p->get_status == 400 || p->get_status == 404;
-        up_era_note(p->server, UP_YES, session_missed ? UP_YES : UP_NO);
+        bool session_required = p->get_status == 400 || p->get_status == 404;
+        up_era_note(p->server, UP_YES, session_required ? UP_YES : UP_NO);
         probe_over(p, NULL);
     } else if (fault->stale && !p->again) {
         p->again = true;

@@ -129,8 +129,8 @@ static void exchange_done(struct exchange *x, struct block *b, struct slice body
     block_unref(b);
 }
 
-static void exchange_done_whole(struct exchange *x) {
-    bool whole = x->want == EXCHANGE_WHOLE && x->in;
+static void exchange_done_body(struct exchange *x) {
+    bool whole = x->want == EXCHANGE_BODY && x->in;
     exchange_done(x, x->in,
                   whole ? slice_of(x->in->data + x->in_start, x->in_end - x->in_start) : (struct slice){0});
 }
@@ -139,7 +139,7 @@ static void on_timer(struct io_timer *timer) {
     struct exchange *x = container_of(timer, struct exchange, timer);
     if (x->in_body && x->want == EXCHANGE_SKIP) {
         exchange_let_go(x, false);
-        exchange_done_whole(x);
+        exchange_done_body(x);
         return;
     }
     char why[WHY_MAX];
@@ -151,7 +151,7 @@ static void on_lost(struct up_ticket *t, const struct up_loss *loss) {
     struct exchange *x = exchange_of(t);
     if (x->in_body && x->body == HTTP_BODY_CLOSE && loss->status == 0) {
         exchange_let_go(x, false);
-        exchange_done_whole(x);
+        exchange_done_body(x);
         return;
     }
     exchange_fail(x, &(struct exchange_fault){
@@ -190,14 +190,14 @@ static bool head_take(struct exchange *x, const struct http_head *h) {
     sse_reader_init(&x->sse);
     x->want = x->ops->head(x, h);
     /* A stream may last; a body that is read completely shares the time-out of its head. */
-    if (x->want == EXCHANGE_EVENTS)
+    if (x->want == EXCHANGE_EVENTS && !x->limit_stream)
         io_timer_stop(exchange_loop(x), &x->timer);
     else if (x->want == EXCHANGE_SKIP)
         io_timer_arm(exchange_loop(x), &x->timer, UP_DRAIN_MS, on_timer);
     if (x->want != EXCHANGE_REFUSE && coding.len && !slice_eq_nocase(coding, SLICE("identity")) &&
         x->want != EXCHANGE_SKIP)
         x->want = EXCHANGE_REFUSE, x->refusal = "its content is encoded, which was not asked for";
-    if (x->want == EXCHANGE_WHOLE && x->body == HTTP_BODY_LENGTH && x->left > x->body_max)
+    if (x->want == EXCHANGE_BODY && x->body == HTTP_BODY_LENGTH && x->left > x->body_max)
         x->want = EXCHANGE_REFUSE, x->refusal = "it exceeds the message limit";
     if (x->want != EXCHANGE_REFUSE)
         return true;
@@ -292,7 +292,7 @@ static bool give_events(struct exchange *x) {
 }
 
 /* A body of known length: it is read in one piece where it arrives. */
-static size_t read_whole_in_place(struct exchange *x, struct block *b, char *ptr, size_t len) {
+static size_t read_body_in_place(struct exchange *x, struct block *b, char *ptr, size_t len) {
     if (len < x->left) {
         io_conn_want(up_pool_io(&x->ticket), (size_t)x->left);
         return 0;
@@ -311,7 +311,7 @@ static size_t read_skipped(struct exchange *x, char *ptr, size_t len) {
     if (step == BODY_MORE && x->skipped <= UP_DRAIN_BYTES_MAX)
         return used;
     exchange_let_go(x, step == BODY_COMPLETE && used == len);
-    exchange_done_whole(x);
+    exchange_done_body(x);
     return used;
 }
 
@@ -329,7 +329,7 @@ static size_t read_decoded(struct exchange *x, char *ptr, size_t len) {
     if (x->want == EXCHANGE_EVENTS && !give_events(x))
         return used;
     if (step == BODY_COMPLETE) {
-        exchange_done_whole(x);
+        exchange_done_body(x);
         return used;
     }
     size_t pending = x->in_end - x->in_start;
@@ -338,7 +338,7 @@ static size_t read_decoded(struct exchange *x, char *ptr, size_t len) {
         block_unref(x->in);
         x->in = NULL;
         x->in_start = x->in_end = 0;
-    } else if (pending > (x->want == EXCHANGE_WHOLE ? x->body_max : MSG_BYTES_MAX)) {
+    } else if (pending > (x->want == EXCHANGE_BODY ? x->body_max : MSG_BYTES_MAX)) {
         exchange_refuse(x, "it exceeds the message limit");
     }
     return used;
@@ -359,8 +359,8 @@ static size_t on_data(struct up_ticket *t, struct block *b, char *ptr, size_t le
         x->left = 0;
     if (x->want == EXCHANGE_SKIP)
         return used + read_skipped(x, ptr, len);
-    if (x->want == EXCHANGE_WHOLE && (x->body == HTTP_BODY_LENGTH || x->body == HTTP_BODY_NONE))
-        return used + read_whole_in_place(x, b, ptr, len);
+    if (x->want == EXCHANGE_BODY && (x->body == HTTP_BODY_LENGTH || x->body == HTTP_BODY_NONE))
+        return used + read_body_in_place(x, b, ptr, len);
     return used + read_decoded(x, ptr, len);
 }
 
@@ -377,6 +377,7 @@ void up_exchange_start(struct exchange *x, struct up_server *s, const struct exc
         .method = r->method,
         .body_max = MSG_BYTES_MAX,
         .paused = paused,
+        .limit_stream = r->limit_stream,
     };
     if (up_pool_take(&x->ticket)) {
         request_write(x, r);

@@ -16,7 +16,7 @@ struct exchange;
 
 enum exchange_want {
     EXCHANGE_SKIP,   /* nothing; if the body does not end soon, the connection is closed */
-    EXCHANGE_WHOLE,  /* all of it, in one piece */
+    EXCHANGE_BODY,   /* all of it, in one piece */
     EXCHANGE_EVENTS, /* each event of the stream */
     EXCHANGE_REFUSE, /* it is unusable: x->refusal has the reason */
 };
@@ -45,6 +45,7 @@ struct exchange {
     enum http_method method;
     struct io_timer timer;
     bool paused;
+    bool limit_stream;
     bool replied; /* at least one byte of a response has come */
     bool in_body;
     /* the response */
@@ -70,7 +71,8 @@ struct exchange_request {
     struct slice own;
     const struct splice *body; /* NULL for none */
     struct block *block;       /* holds body->src, or NULL when that must be copied */
-    uint64_t limit_ms;         /* until the response's head */
+    uint64_t limit_ms;         /* until the response's head, and for a body that is read completely */
+    bool limit_stream;         /* an event stream has the same limit */
 };
 
 /* Answers come later, never inside. */

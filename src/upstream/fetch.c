@@ -5,6 +5,7 @@
 #include "upstream/exchange.h"
 #include "upstream/head.h"
 #include "upstream/link.h"
+#include "wire/mask.h"
 
 struct up_fetch {
     struct up_server server; /* of this one request */
@@ -51,7 +52,7 @@ static enum exchange_want on_head(struct exchange *x, const struct http_head *h)
     struct slice challenge = http_value_of(h, SLICE("www-authenticate"));
     f->challenge = mem_dup(challenge.len ? challenge.ptr : "", challenge.len);
     x->body_max = f->body_max;
-    return EXCHANGE_WHOLE;
+    return EXCHANGE_BODY;
 }
 
 static void on_done(struct exchange *x, struct block *b, struct slice body) {
@@ -82,7 +83,10 @@ struct up_fetch *up_fetch(struct up_core *core, const struct up_fetch_request *r
                           void (*done)(void *owner, const struct up_fetch_answer *answer), void *owner,
                           struct err *err) {
     if (!up_url_is_safe(slice_str(r->url))) {
-        err_set(err, "`%s` is no https URL, and not on this machine", r->url);
+        cleanup_arena struct arena shown;
+        arena_init(&shown);
+        err_set(err, "`%.*s` is no https URL, and not on this machine",
+                SLICE_FMT(mask_url(slice_str(r->url), &shown)));
         return NULL;
     }
     struct up_fetch *f = mem_zalloc(sizeof(*f));

@@ -5,6 +5,7 @@
  *   SENT ──JSON──────────────────────────────▶ answer
  *    ├──events──────────────────────────────▶ answer, the rest of the stream is drained
  *    │     └─ ends early ─▶ RESTING ─▶ RESUMING (GET, Last-Event-ID) ─▶ events as above
+ *    ├──202 ──▶ ACCEPTED: the answer comes on the standing stream
  *    ├──session unknown ──▶ PARKED until its neighbours have been told the same, then down
  *    └──no such endpoint ─▶ PROBING for the older transport ─▶ down, to be opened as that
  *
@@ -26,7 +27,7 @@
 struct standing {
     struct exchange x;
     struct up_mark mark;
-    struct io_timer timer; /* until it is opened again, or for the server's word on it */
+    struct io_timer timer; /* delay before it is opened again, or time-out of the server's response */
     bool wanted;
     bool opening; /* for the first time: requests wait, see http_busy() */
 };
@@ -35,7 +36,7 @@ struct http_link {
     struct link base;
     uv_idle_t soon; /* reports `up` or `drained` in the loop's next turn; closing it frees the link */
     struct list posts;
-    struct list parked; /* posts that are to be failed as safe to repeat */
+    struct list parked; /* posts that will fail as safe to repeat */
     struct standing standing;
     struct up_wait opening;  /* for secrets */
     struct up_wait renewing; /* the same, after the server refused them */
@@ -44,7 +45,7 @@ struct http_link {
     struct text session; /* its id there; empty: none */
 };
 
-enum post_phase { POST_SENT, POST_RESTING, POST_RESUMING, POST_PROBING, POST_PARKED };
+enum post_phase { POST_SENT, POST_ACCEPTED, POST_RESTING, POST_RESUMING, POST_PROBING, POST_PARKED };
 
 struct post {
     struct exchange x;
@@ -54,7 +55,7 @@ struct post {
     enum post_phase phase;
     bool opens;
     bool modern;
-    bool effects;      /* doing it twice might not be the same as once */
+    bool effects;      /* a repetition could have side effects */
     bool with_session; /* it named the session */
     bool renewing;     /* parked until there are other secrets */
     uint64_t secret_epoch;
@@ -104,7 +105,7 @@ static void put_session(struct buf *out, const struct http_link *h) {
 
 /* The lines that mirror the body; the server compares them with it. */
 static bool put_mirror(struct buf *out, const struct http_link *h, const struct link_out *o) {
-    /* A version that was settled on by initialize is one of the era before. */
+    /* A version that initialize negotiated is a legacy one. */
     const char *version = strcmp(h->base.version, MODERN_VERSION) > 0 ? h->base.version : MODERN_VERSION;
     if (!up_head_line(out, "MCP-Protocol-Version", slice_str(version)))
         return false;
@@ -327,8 +328,11 @@ static void post_answer(struct post *p, struct block *b, struct slice body) {
     struct link *l = &h->base;
     uint64_t id = p->req_id;
     int status = p->x.status;
+    struct link_req *req = link_find(l, id);
+    if (req)
+        req->exchange = NULL; /* the answer of another request in the body may end this one */
     post_free(p);
-    link_received(l, b, body, link_find(l, id), status);
+    link_received(l, b, body, req, status);
     if (link_find(l, id)) {
         char why[UP_WHY_MAX];
         snprintf(why, sizeof(why), "server `%s` sent something that is not the response to the request",
@@ -345,11 +349,11 @@ static bool says_session_lost(const struct post *p, const struct up_error *e) {
         return false;
     if (p->x.status == 404)
         return !(e->is_error && e->id == p->req_id && p->req_id && e->code == RPC_METHOD_NOT_FOUND);
-    /* Some servers know no better than 400 for this. */
+    /* Some servers use 400 for this. */
     return p->x.status == 400 && e->on_session;
 }
 
-/* Go's SDK refuses a method that it does not know in plain text. */
+/* Go's SDK refuses an unknown method in plain text. */
 static bool says_unknown_method(int status, struct slice body) {
     body = slice_trim(body);
     return status == 400 && slice_starts(body, SLICE("JSON RPC not handled: \"")) &&
@@ -386,7 +390,7 @@ static void post_refused(struct post *p, struct block *b, struct slice body) {
         post_park(p);
         session_lost(h);
     } else if (status == 401 && p->secret_epoch != h->base.server->secret_epoch) {
-        post_fail(p, why, true); /* there have been others since it was sent */
+        post_fail(p, why, true); /* other credentials were fetched after it was sent */
     } else if ((status == 401 && up_secrets_renew(h->base.server)) ||
                (short_of_scope && up_secrets_replace(h->base.server))) {
         renew(p);
@@ -401,7 +405,7 @@ static void post_refused(struct post *p, struct block *b, struct slice body) {
     }
 }
 
-/* ---- streams that break off are taken up again ---- */
+/* ---- resuming interrupted streams ---- */
 
 static void on_resume(struct io_timer *timer) {
     struct post *p = container_of(timer, struct post, timer);
@@ -425,7 +429,7 @@ static void stream_ended(struct post *p) {
         h->base.events->streaming(req->call, up_mark_retry_ms(&p->mark), true);
 }
 
-/* ---- an endpoint that knows no POST may be one of the older transport ---- */
+/* ---- an endpoint that does not support POST may use the older transport ---- */
 
 static void probe_over(struct post *p) {
     struct http_link *h = p->link;
@@ -461,7 +465,7 @@ static bool probe_event(struct post *p, const struct sse_event *e) {
 
 /* ---- callbacks of exchanges ---- */
 
-/* Visible ASCII only, as the protocol has it. */
+/* Visible ASCII only, as the protocol requires. */
 static bool session_note(struct http_link *h, const struct http_head *head) {
     struct slice id = http_value(head, HTTP_FIELD_MCP_SESSION_ID);
     if (id.len > UP_SESSION_ID_MAX)
@@ -476,7 +480,8 @@ static bool session_note(struct http_link *h, const struct http_head *head) {
 static enum exchange_want post_head(struct exchange *x, const struct http_head *head) {
     struct post *p = post_of(x);
     struct slice type = http_value(head, HTTP_FIELD_TYPE), where = http_value_of(head, SLICE("location"));
-    bool events = head->status == 200 && http_media_is(type, SLICE("text/event-stream"));
+    bool answers = head->status < 300 && head->status != 202 && head->body != HTTP_BODY_NONE;
+    bool events = answers && http_media_is(type, SLICE("text/event-stream"));
     if (p->phase == POST_PROBING)
         return events ? EXCHANGE_EVENTS : EXCHANGE_SKIP;
     if (head->status >= 300) {
@@ -484,7 +489,7 @@ static enum exchange_want post_head(struct exchange *x, const struct http_head *
         x->body_max = UP_ERROR_BODY_MAX;
         if (where.len && !p->where)
             p->where = mem_dup(where.ptr, where.len);
-        return EXCHANGE_WHOLE;
+        return EXCHANGE_BODY;
     }
     if (p->opens && p->phase == POST_SENT && !session_note(p->link, head)) {
         x->refusal = "its session id is too long or not of visible ASCII characters";
@@ -494,10 +499,10 @@ static enum exchange_want post_head(struct exchange *x, const struct http_head *
         return EXCHANGE_SKIP;
     if (events)
         return EXCHANGE_EVENTS;
-    if (p->phase == POST_RESUMING || head->status != 200 || head->body == HTTP_BODY_NONE)
+    if (p->phase == POST_RESUMING || !answers)
         return EXCHANGE_SKIP;
     if (http_media_is(type, SLICE("application/json")))
-        return EXCHANGE_WHOLE;
+        return EXCHANGE_BODY;
     x->refusal = "it is neither JSON nor a stream of events";
     return EXCHANGE_REFUSE;
 }
@@ -527,6 +532,12 @@ static bool post_event(struct exchange *x, struct block *b, const struct sse_eve
     return true;
 }
 
+/* Some servers of the legacy era answer only there. */
+static bool is_standing(const struct http_link *h) {
+    const struct standing *st = &h->standing;
+    return st->wanted && st->x.in_body && st->x.want == EXCHANGE_EVENTS;
+}
+
 static void post_done(struct exchange *x, struct block *b, struct slice body) {
     struct post *p = post_of(x);
     struct http_link *h = p->link;
@@ -539,8 +550,10 @@ static void post_done(struct exchange *x, struct block *b, struct slice body) {
         lost_settle(h);
     } else if (x->want == EXCHANGE_EVENTS || p->phase == POST_RESUMING) {
         stream_ended(p);
-    } else if (x->want == EXCHANGE_WHOLE) {
+    } else if (x->want == EXCHANGE_BODY) {
         post_answer(p, b, body);
+    } else if (x->status == 202 && is_standing(h)) {
+        p->phase = POST_ACCEPTED;
     } else {
         char why[UP_WHY_MAX];
         snprintf(why, sizeof(why), "server `%s` accepted the request (HTTP %d) but sent no response",
@@ -563,8 +576,8 @@ static void post_failed(struct exchange *x, const struct exchange_fault *fault) 
     } else if (p->phase == POST_RESUMING || (x->in_body && x->want == EXCHANGE_EVENTS)) {
         stream_ended(p);
     } else {
-        /* Sent again only where that cannot do it twice: it never left whole, or it has no effects and the
-         * server most likely just closed a connection that it had not been using. */
+        /* Retried only where that has no effect twice: the request was not sent completely, or it has no
+         * side effects and the server probably closed an idle connection. */
         post_fail(p, fault->why, fault->unsent || (fault->stale && !p->effects));
     }
 }
@@ -632,13 +645,32 @@ static bool standing_event(struct exchange *x, struct block *b, const struct sse
     return !h->base.closed && h->standing.wanted;
 }
 
+static struct post *accepted_post(struct http_link *h) {
+    LIST_FOR (n, &h->posts) {
+        struct post *p = container_of(n, struct post, node);
+        if (p->phase == POST_ACCEPTED)
+            return p;
+    }
+    return NULL;
+}
+
+/* There is no standing stream any more on which they could be answered. */
+static void accepted_fail(struct http_link *h) {
+    char why[UP_WHY_MAX];
+    struct post *p;
+    snprintf(why, sizeof(why), "server `%s` ended the stream before it answered", h->base.server->name);
+    while (!h->base.closed && (p = accepted_post(h)))
+        post_fail(p, why, false);
+}
+
 static void standing_again(struct http_link *h) {
     struct standing *st = &h->standing;
     int status = st->x.status;
     standing_settle(h);
-    /* Most servers have none to offer; a server in trouble may have one later. */
+    /* Most servers have none; a server with a temporary failure may have one later. */
     if (status && status < 500 && status != 429 && st->x.want != EXCHANGE_EVENTS) {
         standing_stop(h);
+        accepted_fail(h);
         return;
     }
     st->mark.fruitless++;
@@ -733,9 +765,9 @@ static void http_pause(struct link *l, struct link_req *req, bool on) {
         up_exchange_pause(&http_of(l)->standing.x, on);
 }
 
-/* What a server asks the client outside of streams of requests is lost when it asks before the stream for
- * that is open, and the two are on their way on different connections. Besides this, every request has a
- * connection or a place in the queue, and a full queue refuses. */
+/* A request of the server that is not on the stream of a client's request is lost if the standing stream is
+ * not open yet, and both use different connections: requests wait until it is open. Otherwise every request
+ * has a connection or a place in the queue, and a full queue refuses. */
 static bool http_busy(const struct link *l) {
     return container_of(l, struct http_link, base)->standing.opening;
 }

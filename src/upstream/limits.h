@@ -52,6 +52,7 @@
 #define UP_LOGIN_EARLY_MS 60000       /* at most this long before its expiry, a token is refreshed */
 #define UP_LOGIN_MARGIN_MS 5000       /* a token that expires within this time is not used any more */
 #define UP_LOGIN_LOCK_MS 100          /* between two checks whether another gate has refreshed it */
+#define UP_LOGIN_CLAIM_MS 500         /* the same, where a fleet shares the login */
 #define UP_OAUTH_PORT 8641            /* named in the redirect when no listener is open */
 #define UP_ERA_MODERN_MS 1800000      /* how long a server is assumed to support the modern era */
 #define UP_ERA_LEGACY_MS 300000       /* how long it is assumed not to */

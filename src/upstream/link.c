@@ -5,6 +5,8 @@
 #include "base/openssl.h"
 #include "upstream/pool.h"
 #include "upstream/secret.h"
+#include "wire/mask.h"
+#include "wire/mend.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -23,8 +25,11 @@ int up_server_set_url(struct up_server *s, const char *url, struct err *err) {
     const char *why;
     if (strlen(url) > UP_URL_MAX)
         return err_set(err, "upstream URL is longer than %d bytes", UP_URL_MAX);
-    if (http_parse_url(slice_str(url), &s->at, &why) < 0)
-        return err_set(err, "upstream `%s`: %s", url, why);
+    if (http_parse_url(slice_str(url), &s->at, &why) < 0) {
+        cleanup_arena struct arena a;
+        arena_init(&a);
+        return err_set(err, "upstream `%.*s`: %s", SLICE_FMT(mask_url(slice_str(url), &a)), why);
+    }
     s->url = url;
     if (s->at.tls)
         openssl_load(true);
@@ -62,6 +67,12 @@ struct link *link_open(struct up_server *server, const struct link_events *event
     slots_init(&l->reqs);
     l->ops->start(l);
     return l;
+}
+
+void link_count_process(struct link *l, struct slice owner) {
+    struct up_core *core = l->server->core;
+    l->process = portion_take(&core->processes, owner, true, 0);
+    core->process_count++;
 }
 
 bool link_begin(struct link *l, struct link_req *req, void *call) {
@@ -143,6 +154,10 @@ void link_close(struct link *l) {
 
 void link_free_base(struct link *l) {
     struct up_server *server = l->server;
+    if (l->process) {
+        portion_give(l->process);
+        server->core->process_count--;
+    }
     slots_free(&l->reqs);
     l->magic = 0;
     free(l);
@@ -187,22 +202,41 @@ static void version_note(struct link *l, const struct msg *m) {
         snprintf(l->version, sizeof(l->version), "%.*s", SLICE_FMT(text));
 }
 
+/* Our ids are integers. Some servers send them back as strings, which common clients accept. */
+static struct link_req *find_answered(struct link *l, struct slice id_raw) {
+    uint64_t id;
+    if (id_raw.len > 2 && id_raw.ptr[0] == '"')
+        id_raw = slice_of(id_raw.ptr + 1, id_raw.len - 2);
+    return slice_to_u64(id_raw, &id) && id ? link_find(l, id) : NULL;
+}
+
 static void received_response(struct link *l, struct msg *m, struct link_req *from) {
-    int64_t id;
-    struct link_req *req = NULL;
-    if (m->rpc.id && tape_int(&m->tape, m->rpc.id, &id) && id > 0)
-        req = link_find(l, (uint64_t)id);
     /* An error without an id can only belong to the request on whose stream it came. */
-    if (!req && !m->rpc.id)
-        req = from;
-    if (!req || (from && req != from)) {
+    struct link_req *req = m->rpc.id ? find_answered(l, tape_raw(&m->tape, m->rpc.id)) : from;
+    if (!req) {
         noise(l, "response to no request under way", m->bytes);
         return;
     }
     if (req->opens)
         version_note(l, m);
-    link_forget(req);
+    if (req == from)
+        link_forget(req);
+    else
+        link_end(req); /* answered on another stream: its own is not needed any more */
     l->events->answer(req->call, m);
+}
+
+/* The caller of an answer that cannot be read would wait for its time-out. */
+static void refuse_answer(struct link *l, struct slice bytes, const char *what, struct arena *a) {
+    struct slice id;
+    struct link_req *req = rpc_find_answered(mend_mark(bytes), a, &id) ? find_answered(l, id) : NULL;
+    if (!req)
+        return;
+    link_end(req); /* its own stream is not needed any more */
+    l->events->failed(
+        req->call,
+        arena_printf(a, "server `%s` sent an answer that cannot be read: %s", l->server->name, what).ptr,
+        false);
 }
 
 static struct msg *read_message(struct link *l, struct block *b, struct slice bytes, int http_status) {
@@ -210,14 +244,19 @@ static struct msg *read_message(struct link *l, struct block *b, struct slice by
     const char *why;
     struct slice id;
     cleanup_arena struct arena a;
-    l->heard++;
+    l->received++;
     arena_init(&a);
     struct msg *m = msg_read(&l->server->core->msgs, b, bytes, &a, &code, &why, &id);
-    if (m)
+    if (m && m->is_mended)
+        noise(l, "replaced what is no Unicode by U+FFFD",
+              arena_printf(&a, "in a message of %zu bytes", m->bytes.len));
+    if (m) {
         m->http_status = http_status;
-    else
-        malformed(l, why, bytes);
-    return m;
+        return m;
+    }
+    malformed(l, why, bytes);
+    refuse_answer(l, bytes, why, &a);
+    return NULL;
 }
 
 static void received_message(struct link *l, struct msg *m, struct link_req *from) {
@@ -245,6 +284,8 @@ static void received_batch(struct link *l, struct block *b, struct slice bytes, 
         return;
     }
     TAPE_FOR_ELEM(&t, 0, i) {
+        if (l->closed)
+            break;
         struct msg *m = read_message(l, b, tape_raw(&t, i), http_status);
         if (m)
             parts[count++] = m;

@@ -87,9 +87,10 @@ struct link {
     struct slots reqs;
     bool is_up;
     bool closed;
-    bool paused;    /* reading from it is paused; over HTTP: outside requests */
-    uint32_t heard; /* number of received messages */
-    int pid;        /* of a child that has started, else 0 */
+    bool paused;             /* reading from it is paused; over HTTP: outside requests */
+    uint32_t received;       /* number of received messages */
+    int pid;                 /* of a child that has started, else 0 */
+    struct portion *process; /* the owner of its child; NULL: it is not counted */
     /* Streams show which request a message belongs to (HTTP); pipes do not. */
     bool is_http;
     char version[16]; /* negotiated protocol version, for the header; empty before */
@@ -103,6 +104,8 @@ struct link {
 
 /* Chooses the transport by the server's settings. `up` or `down` follows, never before this returns. */
 struct link *link_open(struct up_server *server, const struct link_events *events, void *owner);
+/* Its child process counts as that owner's until it has exited. */
+void link_count_process(struct link *l, struct slice owner);
 /* Registers the request and gives it its id; false when too many are under way. */
 bool link_begin(struct link *l, struct link_req *req, void *call);
 /* req NULL for notifications and responses. False: not sent (and the request not failed yet). */

@@ -7,6 +7,8 @@
 #include "base/openssl.h"
 #include "base/sha.h"
 #include "io/loop.h"
+#include "io/work.h"
+#include "state/fleet_logins.h"
 #include "state/sealed.h"
 #include "upstream/bearer.h"
 #include "upstream/fetch.h"
@@ -18,7 +20,6 @@
 #include <stdio.h>
 #include <sys/file.h>
 
-#define LOGINS_DIR "logins"
 #define LOGIN_NAME_TEXT 33
 
 /* ---- at rest ---- */
@@ -60,7 +61,7 @@ int up_login_load(const char *home, const char *url, struct up_login *ret_login,
     cleanup_tape struct tape t;
     buf_init(&text, STATE_SEALED_MAX + 1);
     tape_init(&t);
-    if (state_sealed_read(home, LOGINS_DIR, name, &text, ret_absent, err) < 0)
+    if (state_sealed_read(home, STATE_LOGINS_DIR, name, &text, ret_absent, err) < 0)
         return -1;
     bool fine = tape_parse(&t, buf_slice(&text), NULL) == TAPE_OK && tape_is(&t, 0, TAPE_OBJECT);
     for (size_t i = 0; fine && i < ARRAY_LEN(login_members); i++)
@@ -92,7 +93,7 @@ int up_login_save(const char *home, const struct up_login *login, struct err *er
     emit_int(&e, (int64_t)login->expires_ms);
     emit_object_end(&e);
     int rc = text.full ? err_set(err, "the login for `%.*s` is too large", SLICE_FMT(login->url))
-                       : state_sealed_write(home, LOGINS_DIR, name, buf_slice(&text), err);
+                       : state_sealed_write(home, STATE_LOGINS_DIR, name, buf_slice(&text), err);
     OPENSSL_cleanse(text.ptr, text.cap);
     return rc;
 }
@@ -100,7 +101,7 @@ int up_login_save(const char *home, const struct up_login *login, struct err *er
 int up_login_remove(const char *home, const char *url, struct err *err) {
     char name[LOGIN_NAME_TEXT];
     login_name(slice_str(url), name);
-    return state_sealed_remove(home, LOGINS_DIR, name, err);
+    return state_sealed_remove(home, STATE_LOGINS_DIR, name, err);
 }
 
 /* ---- the token endpoint ---- */
@@ -125,7 +126,7 @@ void up_form_put(struct buf *out, const char *name, struct slice value) {
     put_encoded(out, value);
 }
 
-/* "Authorization: Basic …": both halves percent-encoded first, as RFC 6749 has it. */
+/* "Authorization: Basic …": both halves percent-encoded first, as RFC 6749 requires. */
 static void put_basic(struct buf *lines, const struct up_login *login) {
     cleanup_buf struct buf pair;
     buf_init(&pair, UP_SECRET_MAX * 4);
@@ -196,9 +197,9 @@ int up_login_take(struct up_login *login, const struct up_fetch_answer *answer, 
         return err_set(err, "the authorization server returned no usable bearer token");
     uint32_t node = tape_get_str(&t, 0, "expires_in");
     double seconds = 0;
-    bool told = node && tape_double(&t, node, &seconds) && seconds > 0 && seconds < 1e10;
+    bool has_expiry = node && tape_double(&t, node, &seconds) && seconds > 0 && seconds < 1e10;
     login->access_token = token;
-    login->expires_ms = told ? now_ms + (uint64_t)(seconds * 1000) : 0;
+    login->expires_ms = has_expiry ? now_ms + (uint64_t)(seconds * 1000) : 0;
     if (refresh.len)
         login->refresh_token = refresh; /* otherwise the old one stays valid */
     if (scope.len)
@@ -207,6 +208,8 @@ int up_login_take(struct up_login *login, const struct up_fetch_answer *answer, 
 }
 
 /* ---- the secret ---- */
+
+struct login_claim;
 
 struct login_secret {
     struct up_secret base;
@@ -217,7 +220,8 @@ struct login_secret {
     bool loaded;
     int lock; /* the lock that keeps two gates from using one refresh token twice; -1 */
     struct up_fetch *fetch;
-    struct io_timer timer; /* for the lock, or for the next refresh */
+    struct login_claim *claim; /* where a fleet shares it: asks whether this gate may refresh it */
+    struct io_timer timer;     /* for the lock, or for the next refresh */
 };
 
 static struct login_secret *login_of(struct up_secret *s) {
@@ -306,16 +310,70 @@ static bool login_lock(struct login_secret *l) {
     return false;
 }
 
+/* Under the lock: the last holder may have renewed the login. */
+static void login_renew(struct login_secret *l, bool may_refresh) {
+    struct err err;
+    bool absent;
+    arena_free(&l->login.arena);
+    if (up_login_load(l->home, l->base.server->url, &l->login, &absent, &err) < 0) {
+        login_fail(l, err.text);
+    } else if (login_fresh(l)) {
+        login_use(l);
+    } else if (may_refresh) {
+        login_refresh(l);
+    } else {
+        login_done(l);
+        io_timer_arm(login_loop(l), &l->timer, UP_LOGIN_CLAIM_MS, on_due);
+    }
+}
+
+struct login_claim {
+    struct io_work work;
+    struct login_secret *owner; /* NULL: gone */
+    char *home;
+    char name[LOGIN_NAME_TEXT];
+    bool fine, claimed;
+    struct err err;
+};
+
+static void claim_run(struct io_work *work) {
+    struct login_claim *c = container_of(work, struct login_claim, work);
+    c->fine = state_fleet_logins_claim(c->home, c->name, &c->claimed, &c->err) == 0;
+}
+
+static void claim_done(struct io_work *work) {
+    struct login_claim *c = container_of(work, struct login_claim, work);
+    struct login_secret *l = c->owner;
+    if (l) {
+        l->claim = NULL;
+        if (c->fine)
+            login_renew(l, c->claimed);
+        else
+            login_fail(l, c->err.text);
+    }
+    free(c->home);
+    free(c);
+}
+
+static void login_claim(struct login_secret *l) {
+    struct login_claim *c = l->claim = mem_zalloc(sizeof(*c));
+    c->work = (struct io_work){.thread = IO_THREAD_CALLS, .run = claim_run, .done = claim_done};
+    c->owner = l;
+    c->home = mem_dup(l->home, strlen(l->home));
+    login_name(slice_str(l->base.server->url), c->name);
+    io_work_add(login_loop(l), &c->work);
+}
+
 static void login_fetch(struct up_secret *s) {
     struct login_secret *l = login_of(s);
     struct err err;
     bool absent = false;
-    login_done(l);
-    if (l->fetch)
+    if (l->fetch || l->claim)
         return;
+    login_done(l);
     l->loaded = true;
     if (up_login_load(l->home, s->server->url, &l->login, &absent, &err) < 0) {
-        if (absent && !s->stale) { /* none is needed, as far as known */
+        if (absent && !s->stale) { /* no login is known to be needed */
             login_done(l);
             up_secret_none(s);
             return;
@@ -328,14 +386,10 @@ static void login_fetch(struct up_secret *s) {
     } else if (!l->login.refresh_token.len) {
         login_fail(l, "the login has expired");
     } else if (login_lock(l)) {
-        /* Read again under the lock: the last holder may have renewed the login. */
-        arena_free(&l->login.arena);
-        if (up_login_load(l->home, s->server->url, &l->login, &absent, &err) < 0)
-            login_fail(l, err.text);
-        else if (login_fresh(l))
-            login_use(l);
+        if (state_fleet_logins_shared(l->home))
+            login_claim(l);
         else
-            login_refresh(l);
+            login_renew(l, true);
     } else {
         login_done(l);
         io_timer_arm(login_loop(l), &l->timer, UP_LOGIN_LOCK_MS, on_due);
@@ -344,11 +398,17 @@ static void login_fetch(struct up_secret *s) {
 
 static void on_login_changed(struct io_watch *w) {
     struct login_secret *l = container_of(w, struct login_secret, watch);
-    if (l->fetch)
-        return; /* this was our own write, or will be seen then */
+    if (l->fetch || l->claim)
+        return; /* our own write, or checked later under the lock */
     l->base.server->renewed_ms = 0;
     l->base.fetching = true;
     login_fetch(&l->base);
+}
+
+/* Forgotten: its token is not used any more. */
+static void on_login_gone(struct io_watch *w) {
+    if (container_of(w, struct login_secret, watch)->base.value)
+        on_login_changed(w);
 }
 
 /* Another process has logged in meanwhile; the watch has not reported it yet. */
@@ -367,6 +427,8 @@ static void login_free(struct up_secret *s) {
     io_timer_stop(login_loop(l), &l->timer);
     io_watch_stop(&l->watch);
     up_fetch_cancel(l->fetch);
+    if (l->claim)
+        l->claim->owner = NULL;
     login_done(l);
     free(l);
 }
@@ -383,7 +445,8 @@ struct up_secret *up_login_secret(struct up_server *server, const char *home) {
     server->challenge.login = true;
     login_name(slice_str(server->url), name);
     up_secret_add(server, &l->base);
-    if (state_sealed_path(home, LOGINS_DIR, name, l->path))
+    if (state_sealed_path(home, STATE_LOGINS_DIR, name, l->path))
         io_watch_start(&l->watch, server->core->loop, l->path, on_login_changed);
+    l->watch.gone = on_login_gone;
     return &l->base;
 }

@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "wire/clash.h"
+#include "wire/mend.h"
 
 void msg_pool_init(struct msg_pool *p) { *p = (struct msg_pool){0}; }
 
@@ -28,6 +29,7 @@ static struct msg *msg_take(struct msg_pool *p) {
     m->refs = 1;
     m->block = NULL;
     m->http_status = 0;
+    m->is_mended = false;
     return m;
 }
 
@@ -55,9 +57,11 @@ void msg_unref(struct msg *m) {
     m->pool->free_count++;
 }
 
-/* *ret_fault is the result of parsing. */
-static struct msg *read_bytes(struct msg_pool *p, struct block *block, struct slice bytes, struct arena *a,
-                              struct msg_refusal *ret_refusal, enum tape_fault *ret_fault) {
+/* *ret_fault is the result of parsing. A refused message with members that are null leaves the text without
+ * them in `mended`. */
+static struct msg *read_once(struct msg_pool *p, struct block *block, struct slice bytes, struct arena *a,
+                             struct msg_refusal *ret_refusal, enum tape_fault *ret_fault,
+                             struct buf *mended) {
     struct msg *m = msg_take(p);
     struct msg_refusal r = {0};
     m->bytes = bytes;
@@ -67,6 +71,8 @@ static struct msg *read_bytes(struct msg_pool *p, struct block *block, struct sl
         r.why = tape_fault_text(fault);
     } else {
         r.code = rpc_read(&m->tape, &m->rpc, &r.why);
+        if (r.code && mended && !mend_nulls(&m->tape, a, mended))
+            buf_reset(mended);
         if (r.code && m->rpc.id)
             r.id = arena_dup(a, tape_raw(&m->tape, m->rpc.id));
     }
@@ -79,11 +85,44 @@ static struct msg *read_bytes(struct msg_pool *p, struct block *block, struct sl
     return m;
 }
 
+/* Reads the bytes, and once more without members of the envelope that are null. */
+static struct msg *read_bytes(struct msg_pool *p, struct block *block, struct slice bytes, struct arena *a,
+                              struct msg_refusal *ret_refusal, enum tape_fault *ret_fault) {
+    cleanup_buf struct buf mended;
+    buf_init(&mended, MSG_BYTES_MAX);
+    struct msg *m = read_once(p, block, bytes, a, ret_refusal, ret_fault, block ? &mended : NULL);
+    if (m || !mended.len)
+        return m;
+    struct block *copy = block_copy(block->pool, mended.ptr, mended.len);
+    m = read_once(p, copy, slice_of(copy->data, mended.len), a, ret_refusal, ret_fault, NULL);
+    block_unref(copy);
+    return m;
+}
+
+/* The same with U+FFFD for what is no Unicode. */
+static struct msg *read_mended(struct msg_pool *p, struct block_pool *blocks, struct slice bytes,
+                               struct arena *a, struct msg_refusal *ret_refusal) {
+    cleanup_buf struct buf text;
+    enum tape_fault fault;
+    buf_init(&text, MSG_BYTES_MAX);
+    if (!mend_text(bytes, &text))
+        return NULL;
+    struct block *copy = block_copy(blocks, text.ptr, text.len);
+    struct msg *m = read_bytes(p, copy, slice_of(copy->data, text.len), a, ret_refusal, &fault);
+    block_unref(copy);
+    if (m)
+        m->is_mended = true;
+    return m;
+}
+
 struct msg *msg_read(struct msg_pool *p, struct block *block, struct slice bytes, struct arena *a,
                      int *ret_code, const char **ret_why, struct slice *ret_id) {
     enum tape_fault fault;
     struct msg_refusal r;
+    bytes = mend_mark(bytes);
     struct msg *m = read_bytes(p, block, bytes, a, &r, &fault);
+    if (block && (fault == TAPE_UTF8 || fault == TAPE_SURROGATE))
+        m = read_mended(p, block->pool, bytes, a, &r);
     *ret_code = r.code;
     *ret_why = r.why;
     *ret_id = r.id;

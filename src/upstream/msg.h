@@ -20,13 +20,15 @@ struct msg {
     struct tape tape;
     struct rpc rpc;
     int http_status; /* of the response that carried it; 0 when none did */
+    bool is_mended;  /* some characters were replaced */
 };
 
 void msg_pool_init(struct msg_pool *p);
 void msg_pool_free(struct msg_pool *p);
 
 /* Reads one message. Returns it (one reference), or NULL with the JSON-RPC code and a reason; *ret_id is then
- * a copy of the usable raw id in the arena, or empty. `block` may be NULL when the bytes live long enough. */
+ * a copy of the usable raw id in the arena, or empty. `block` may be NULL when the bytes live long enough;
+ * messages in a block are mended (wire/mend.h). */
 struct msg *msg_read(struct msg_pool *p, struct block *block, struct slice bytes, struct arena *a,
                      int *ret_code, const char **ret_why, struct slice *ret_id);
 
@@ -40,7 +42,8 @@ struct msg_refusal {
 
 /* Reads one message of a client: the same, but U+0000 and keys of one object that differ only in case or
  * Unicode form are refused, because servers read them otherwise, and a refusal names the request's id
- * wherever the envelope can be read. Keys inside the arguments of a tool call are left to the policy. */
+ * wherever the envelope can be read. Characters are never replaced. Keys inside the arguments of a tool call
+ * are left to the policy. */
 struct msg *msg_admit(struct msg_pool *p, struct block *block, struct slice bytes, struct arena *a,
                       struct msg_refusal *ret_refusal);
 struct msg *msg_ref(struct msg *m);

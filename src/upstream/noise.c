@@ -5,7 +5,7 @@
 
 static void start_anew(struct up_noise *n) {
     if (n->missed_lines)
-        n->tell(n);
+        n->report(n);
     n->lines = 0;
     n->bytes = n->missed_lines = n->missed_bytes = 0;
     n->is_running = false;
@@ -14,8 +14,8 @@ static void start_anew(struct up_noise *n) {
 static void on_over(struct io_timer *timer) { start_anew(container_of(timer, struct up_noise, timer)); }
 
 bool up_noise_take(struct up_noise *n, struct io_loop *loop, uint32_t most_lines, size_t bytes,
-                   void (*tell)(struct up_noise *n)) {
-    n->tell = tell;
+                   void (*report)(struct up_noise *n)) {
+    n->report = report;
     if (!n->is_running)
         io_timer_arm(loop, &n->timer, UP_NOISE_MS, on_over);
     n->is_running = true;

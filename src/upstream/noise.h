@@ -11,11 +11,11 @@ struct up_noise {
     uint32_t lines;
     size_t bytes;
     uint64_t missed_lines, missed_bytes;
-    void (*tell)(struct up_noise *n); /* for the dropped lines */
+    void (*report)(struct up_noise *n); /* for the dropped lines */
 };
 
 /* May a line of this length be logged? */
 bool up_noise_take(struct up_noise *n, struct io_loop *loop, uint32_t most_lines, size_t bytes,
-                   void (*tell)(struct up_noise *n));
+                   void (*report)(struct up_noise *n));
 /* Logs the number of lines dropped so far. */
 void up_noise_end(struct up_noise *n, struct io_loop *loop);

@@ -445,8 +445,8 @@ static bool take_callback(struct up_oauth *o, struct slice query) {
     if (!ours || !o->state[0])
         return false; /* a request of another program: the browser's may still come */
     o->state[0] = '\0';
-    bool told = http_query_get(query, SLICE("iss"), &value);
-    if ((told && !slice_eq(buf_slice(&value), o->login.issuer)) || (!told && o->iss_promised)) {
+    bool has_issuer = http_query_get(query, SLICE("iss"), &value);
+    if ((has_issuer && !slice_eq(buf_slice(&value), o->login.issuer)) || (!has_issuer && o->iss_promised)) {
         fail(o, "the answer is not of the authorization server that was asked");
         return false;
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/list.h"
+#include "base/portion.h"
 #include "io/loop.h"
 #include "io/spawn.h"
 #include "upstream/limits.h"
@@ -23,6 +24,8 @@ struct up_core {
     struct msg_pool msgs;
     struct io_tls_ctx *tls; /* made at the first https server */
     uint32_t noise_lines;   /* of one server, written in a second; 0: UP_NOISE_LINES */
+    struct map processes;   /* child processes by whose they are: portions. Empty when all have exited */
+    uint32_t process_count;
 };
 
 enum up_answer { UP_UNKNOWN, UP_NO, UP_YES };

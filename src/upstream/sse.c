@@ -78,7 +78,7 @@ static struct slice directory(struct slice target) {
     return path;
 }
 
-/* A reference as it may stand in the event, made absolute. */
+/* Makes a reference from the event absolute. */
 static void resolve(const struct up_server *s, struct slice ref, struct buf *out) {
     struct slice base = directory(s->at.target), path;
     bool absolute = slice_starts(ref, SLICE("http://")) || slice_starts(ref, SLICE("https://"));
@@ -152,7 +152,7 @@ static enum exchange_want stream_head(struct exchange *x, const struct http_head
     if (where.len && !h->where)
         h->where = mem_dup(where.ptr, where.len);
     x->body_max = UP_ERROR_BODY_MAX;
-    return EXCHANGE_WHOLE;
+    return EXCHANGE_BODY;
 }
 
 static bool stream_event(struct exchange *x, struct block *b, const struct sse_event *e) {
@@ -185,7 +185,7 @@ static void stream_done(struct exchange *x, struct block *b, struct slice body) 
                  s->name);
     else
         up_refusal_text(s, x->status, h->where, body, why);
-    /* The URL may look like one of this transport without being one. */
+    /* The URL may end like one of this transport and still be another endpoint. */
     bool other = x->status == 400 || x->status == 404 || x->status == 405 || x->status == 406;
     if (other)
         s->use_sse = false;
@@ -204,7 +204,7 @@ static const struct exchange_ops stream_ops = {
 
 static enum exchange_want post_head(struct exchange *x, const struct http_head *head) {
     x->body_max = UP_ERROR_BODY_MAX;
-    return head->status < 300 ? EXCHANGE_SKIP : EXCHANGE_WHOLE;
+    return head->status < 300 ? EXCHANGE_SKIP : EXCHANGE_BODY;
 }
 
 static void post_over(struct sse_post *p, int status, const char *why, bool retry) {

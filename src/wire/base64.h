@@ -1,4 +1,5 @@
-/* Base64 as RFC 4648 has it: one alphabet, one way to write each sequence of bytes. */
+/* Base64 after RFC 4648, standard and URL-safe alphabet. Each byte sequence has exactly one accepted
+ * encoding. */
 #pragma once
 
 #include "base/arena.h"
@@ -10,5 +11,5 @@ enum base64_kind {
 };
 
 bool base64_put(struct buf *out, struct slice bytes, enum base64_kind kind);
-/* Strict: two readers of one text must not disagree. */
+/* Strict: refuses wrong padding and non-zero trailing bits, so that two decoders cannot disagree. */
 bool base64_get(struct slice text, enum base64_kind kind, struct arena *a, struct slice *ret_bytes);

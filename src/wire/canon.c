@@ -6,17 +6,17 @@
 #include <stdlib.h>
 
 #define CANON_EXPONENT_MAX 1000000000 /* beyond it a number keeps its text */
-#define CANON_FEW_KEYS 8              /* are sorted on the spot */
-#define CANON_HELD_MAX 1024           /* bytes gathered before they go into a sum */
-#define CANON_LONG_MIN 4096           /* bytes from which two sums at once are worth the detour */
+#define CANON_FEW_KEYS 8              /* objects with at most this many keys are sorted by insertion */
+#define CANON_HELD_MAX 1024           /* bytes buffered before they are hashed */
+#define CANON_LONG_MIN 4096           /* shortest text for which hashing two texts at once is faster */
 
-/* Where the text goes: into a buffer, or through one into a sum or a list of parts. */
+/* Output: a buffer, a hash (buffered by `held`), or a list of parts. */
 struct sink {
     struct buf *buf;
     struct sha_state *sum;
     struct slice *parts;
     size_t part_count;
-    struct arena *arena; /* of the parts */
+    struct arena *arena; /* allocates the parts */
 };
 
 static bool sink_flows(const struct sink *out) { return out->sum || out->parts; }
@@ -30,7 +30,7 @@ static void sink_drain(struct sink *out) {
     buf_reset(out->buf);
 }
 
-/* Bytes of the source as they stand. */
+/* Appends bytes of the source unchanged. */
 static void put_run(struct sink *out, const char *ptr, size_t len) {
     if (sink_flows(out) && out->buf->len + len > CANON_HELD_MAX) {
         sink_drain(out);
@@ -210,7 +210,7 @@ static void write_number(const struct tape *t, uint32_t node, struct arena *a, s
         put_run(out, text.ptr, text.len);
 }
 
-/* Nearly every string is canonical as it stands; otherwise its escapes are spelled anew one by one. */
+/* Nearly every string is already canonical; otherwise its escapes are rewritten one by one. */
 static void put_string(const struct tape *t, uint32_t node, struct sink *out) {
     struct slice raw = tape_raw(t, node);
     if (!(tape_node(t, node)->flags & TAPE_RESPELT)) {
@@ -309,8 +309,8 @@ bool canon_parts(const struct tape *t, uint32_t node, struct arena *a, struct bu
         return false;
     for (uint32_t i = node; i < end; i++)
         if (tape_is(t, i, TAPE_STRING) && tape_node(t, i)->flags & TAPE_RESPELT)
-            return false; /* one that falls to pieces, as many as it has escapes */
-    /* Of each node at most its run, what was gathered before it, and that once more behind it. */
+            return false; /* too many escapes, each of which would become a part */
+    /* Each node adds at most three parts: the buffered bytes, its run, and the bytes after it. */
     struct sink out = {
         .buf = scratch, .arena = a, .parts = arena_alloc(a, sizeof(*out.parts) * 3 * (count + 1))};
     buf_reset(scratch);

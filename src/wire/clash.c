@@ -3,9 +3,9 @@
 #include "base/fold.h"
 #include "base/map.h"
 
-#define CLASH_PAIRS_MAX 24 /* members up to which every key is compared with every other */
+#define CLASH_PAIRS_MAX 24 /* objects with at most this many members are compared pairwise */
 
-/* The bytes of a key without escapes; one with escapes may be anything and is decoded first. */
+/* The bytes of a key, decoded if it has escapes. */
 static struct slice key_bytes(const struct tape *t, uint32_t key) {
     const struct tape_node *n = tape_node(t, key);
     return slice_of(t->src.ptr + n->start, n->len);
@@ -13,7 +13,7 @@ static struct slice key_bytes(const struct tape *t, uint32_t key) {
 
 static bool is_escaped(const struct tape *t, uint32_t key) { return tape_node(t, key)->flags & TAPE_ESCAPED; }
 
-/* As fold_is_plain, eight bytes at a time also at its end: what stands before the key is shifted out. */
+/* Like fold_is_plain, but reads the last eight bytes as one word: bytes before the key are shifted out. */
 static inline bool key_is_plain(const struct tape *t, uint32_t key) {
     const struct tape_node *n = tape_node(t, key);
     uint64_t part;
@@ -33,7 +33,8 @@ static inline bool key_is_plain(const struct tape *t, uint32_t key) {
 
 enum spelling { SPELT_PLAIN, SPELT_ASCII, SPELT_ODD };
 
-/* How the keys of an object are spelt at the oddest. Two keys can only be alike when one is not plain. */
+/* The most unusual spelling among the keys of an object. Two keys can only clash when one of them is not
+ * plain. */
 static enum spelling spelling_of(const struct tape *t, uint32_t obj) {
     enum spelling most = SPELT_PLAIN;
     TAPE_FOR_MEMBER(t, obj, key) {
@@ -46,7 +47,7 @@ static enum spelling spelling_of(const struct tape *t, uint32_t obj) {
     return most;
 }
 
-/* camelCase and the like: no memory is taken. */
+/* For keys such as camelCase; allocates no memory. */
 static uint32_t clash_pairs(const struct tape *t, uint32_t obj) {
     TAPE_FOR_MEMBER(t, obj, key) {
         for (uint32_t other = obj + 1; other < key; other = tape_node(t, other + 1)->next)

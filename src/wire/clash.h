@@ -1,16 +1,16 @@
-/* Keys of one object that differ in bytes but not to a lenient reader: `amount` beside `Amount`. What the
- * gate judges must be what the server reads, so such an object is refused. */
+/* Keys of one object that differ in bytes but are equal to a lenient parser: `amount` and `Amount`. Policy
+ * and server could read different values, so such an object is refused. */
 #pragma once
 
 #include "wire/tape.h"
 
-/* The first key under `root` (node 0 counts, too) that is alike an earlier key of its object, or 0. The
- * subtree at `except` is left out; 0: none. Ordinary keys, lower-case ASCII, cost one look at their bytes. */
+/* The first key under `root` (including node 0) that clashes with an earlier key of its object, or 0. The
+ * subtree at `except` is skipped; 0: none. Lower-case ASCII keys are checked in one pass. */
 uint32_t clash_find(const struct tape *t, uint32_t root, uint32_t except);
-/* The same for a whole message, which remembers that nothing was found: then clash_find need not look again.
- */
+/* Like clash_find for an entire message. Stores a negative result in the tape, so that clash_find returns
+ * immediately. */
 uint32_t clash_admit(struct tape *t, uint32_t except);
-/* Is the key alike `name` without being equal to it? */
+/* Does the key clash with `name`: equal to a lenient parser, but different bytes? */
 bool clash_key(const struct tape *t, uint32_t key, struct slice name);
-/* The key of `obj` (0: no object) that is alike `name` without being equal to it, or 0. */
+/* The key of `obj` (0: no object) that clashes with `name`, or 0. */
 uint32_t clash_alike(const struct tape *t, uint32_t obj, struct slice name);

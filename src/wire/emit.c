@@ -100,7 +100,7 @@ static void quote_control(struct buf *out, unsigned char c) {
         buf_printf(out, "\\u%04x", c);
 }
 
-/* How many bytes from `s` on may be copied as they are. */
+/* Number of leading bytes that need no escape. */
 static size_t plain_run(struct slice s) {
     const unsigned char *p = (const unsigned char *)s.ptr;
     return s.len ? (size_t)(tape_skip_plain(p, p + s.len) - p) : 0;
@@ -135,7 +135,7 @@ bool emit_escape(struct buf *out, struct slice text) {
 }
 
 bool emit_quote(struct buf *out, struct slice text) {
-    if (plain_run(text) == text.len) { /* nearly always */
+    if (plain_run(text) == text.len) { /* the common case */
         char *to = out->full ? NULL : buf_reserve(out, text.len + 2);
         if (!to)
             return false;

@@ -1,4 +1,4 @@
-/* JSON writer: puts values into a buf and minds the commas. */
+/* JSON writer: appends values to a buf and inserts commas. */
 #pragma once
 
 #include "base/buf.h"
@@ -7,7 +7,7 @@
 struct emit {
     struct buf *out;
     uint32_t depth;
-    uint64_t comma; /* one bit a level: a value stands there already */
+    uint64_t comma; /* one bit per level: set after the first value */
     bool after_key;
 };
 
@@ -18,7 +18,7 @@ void emit_array(struct emit *e);
 void emit_array_end(struct emit *e);
 void emit_key(struct emit *e, const char *key);
 void emit_key_slice(struct emit *e, struct slice key);
-void emit_key_raw(struct emit *e, struct slice json); /* a key as it stood in a text, with its quotes */
+void emit_key_raw(struct emit *e, struct slice json); /* a key as written in a text, with its quotes */
 void emit_str(struct emit *e, struct slice text);     /* bytes that are not UTF-8 become U+FFFD */
 void emit_cstr(struct emit *e, const char *text);
 void emit_int(struct emit *e, int64_t value);
@@ -32,10 +32,10 @@ void emit_time(struct emit *e, const char *key, uint64_t wall_ms);
 /* A member with a list of strings. */
 void emit_strings(struct emit *e, const char *key, const char *const *items, size_t count);
 
-/* A complete JSON value without white space, indented by two spaces a level for people; an empty list or
- * object stays on its line. */
+/* Indents a complete JSON value without white space by two spaces per level. Empty lists and objects stay on
+ * one line. */
 bool emit_indented(struct buf *out, struct slice json);
-/* What stands between the quotes of a string. */
+/* Escapes text without adding quotes. */
 bool emit_escape(struct buf *out, struct slice text);
 /* The string with its quotes, without comma handling. */
 bool emit_quote(struct buf *out, struct slice text);

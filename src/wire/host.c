@@ -1,6 +1,6 @@
-/* Hosts of URLs, for rules against server-side request forgery. The reader is stricter than any HTTP client:
- * what two clients could read differently (backslashes, userinfo, tabs, percent-encoded hosts, odd IPv4
- * spellings that resolve anyway) is refused or brought to one form before it is compared. */
+/* Hosts of URLs, for rules against server-side request forgery. The parser is stricter than any HTTP client:
+ * input that two clients could read differently (backslashes, userinfo, tabs, percent-encoded hosts) is
+ * refused, and every IPv4 notation is normalized before it is compared. */
 #include "wire/host.h"
 
 #include "wire/limits.h"
@@ -103,7 +103,7 @@ static uint32_t be32(const unsigned char *p) {
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* Only global unicast (2000::/3) is public, minus the blocks that embed or stand for something else. */
+/* Only global unicast (2000::/3) is public, except blocks that embed another address or are reserved. */
 static bool v6_is_private(const unsigned char *b) {
     static const unsigned char mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
     static const unsigned char nat64[12] = {0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0};
@@ -123,20 +123,40 @@ static bool v6_is_private(const unsigned char *b) {
 bool host_address_is_private(const unsigned char address[16]) { return v6_is_private(address); }
 
 static bool name_is_private(struct slice host) {
-    /* The last ones are public names of clouds' metadata services. */
+    /* The last entries are public names of cloud metadata services. */
     static const char *const names[] = {"localhost",
                                         "localtest.me",
                                         "lvh.me",
+                                        "localho.st",
+                                        "vcap.me",
+                                        "lacolhost.com",
+                                        "fritz.box",
+                                        "localh.st",
+                                        "localhost.direct",
+                                        "fuf.me",
+                                        "smackaho.st",
+                                        "spoofed.burpcollaborator.net",
+                                        "bugbounty.dod.network",
                                         "metadata.goog",
+                                        "metadata.nic.scw",
                                         "metadata.tencentyun.com",
                                         "metadata.packet.net",
                                         "metadata.platformequinix.com",
                                         "api.metadata.cloud.ibm.com",
                                         NULL};
-    static const char *const ends[] = {".localhost", ".local", ".internal", ".localdomain", ".home.arpa",
-                                       ".lan", ".intranet", ".corp", ".home", ".svc",
-                                       /* public names that stand for the address written in them, or ours */
-                                       ".nip.io", ".sslip.io", ".xip.io", ".localtest.me", ".lvh.me", NULL};
+    static const char *const ends[] = {
+        ".localhost", ".local", ".internal", ".localdomain", ".home.arpa", ".lan", ".intranet", ".intra",
+        ".corp", ".home", ".svc", ".default", ".private", ".consul", ".docker", ".fritz.box", ".arpa",
+        /* names that are never public (RFC 6761, RFC 7686) */
+        ".test", ".invalid", ".onion",
+        /* public names that resolve to the address in their name, or to the
+         * loop-back */
+        ".nip.io", ".sslip.io", ".xip.io", ".localtest.me", ".lvh.me", ".xip.name", ".traefik.me",
+        ".backname.io", ".rbndr.us", ".1u.ms", ".localho.st", ".vcap.me", ".lacolhost.com", ".local.gd",
+        ".localh.st", ".localhost.direct", ".fuf.me", ".smackaho.st", ".local-ip.co", ".local-ip.sh",
+        ".plex.direct", ".rebind.network", ".rebind.it",
+        /* names inside of private networks of providers */
+        ".ts.net", ".internal.cloudapp.net", ".oraclevcn.com", ".vpce.amazonaws.com", NULL};
     for (size_t i = 0; names[i]; i++)
         if (slice_is(host, names[i]))
             return true;
@@ -165,7 +185,7 @@ static bool name_is_plain(struct slice host) {
     return true;
 }
 
-/* Cuts scheme, authority and the rest; leaves the authority. */
+/* Splits scheme, authority and rest; returns the authority. */
 static enum host_fault cut_authority(struct slice url, struct slice *ret_authority) {
     if (url.len > HOST_URL_MAX)
         return HOST_SYNTAX;
@@ -189,6 +209,9 @@ static enum host_fault cut_authority(struct slice url, struct slice *ret_authori
         end++;
     *ret_authority = slice_upto(rest, end);
     if (slice_find(*ret_authority, '@') >= 0)
+        return HOST_USERINFO;
+    /* http://a.org#@b.org/: some clients connected to what stands behind the @ (CVE-2016-8624) */
+    if (slice_starts(slice_from(rest, end), SLICE("#@")))
         return HOST_USERINFO;
     return end ? HOST_OK : HOST_SYNTAX;
 }
@@ -260,7 +283,7 @@ bool host_is_pattern(struct slice pattern, struct arena *a) {
     bool is_ip;
     if (slice_is(pattern, "*"))
         return true;
-    bool v6 = slice_find(name, ':') >= 0; /* an address, in the form that comparing brings all others to */
+    bool v6 = slice_find(name, ':') >= 0; /* an address must be in normalized form to match */
     struct slice url = arena_printf(a, "http://%s%.*s%s", v6 ? "[" : "", SLICE_FMT(name), v6 ? "]" : "");
     enum host_fault found = host_of_url(url, a, &host, &is_ip);
     return (found == HOST_OK || found == HOST_PRIVATE) && slice_eq_nocase(host, name) &&

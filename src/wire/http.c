@@ -22,7 +22,7 @@
 
 enum {
     CH_TOKEN = 1,  /* method and header names */
-    CH_TARGET = 2, /* visible ASCII that no reader of a target takes for something else */
+    CH_TARGET = 2, /* visible ASCII without characters that parsers of a target treat differently */
     CH_HOST = 4,   /* registered names and IPv4 addresses */
     CH_VALUE = 8,  /* header values */
 };
@@ -97,7 +97,7 @@ static const uint8_t http_known_at[] = {
 
 _Static_assert(HTTP_HEADERS_MAX < UINT8_MAX, "places of fields are bytes");
 
-/* What the fields say about the message, gathered on the way through them. */
+/* Collected from the header fields while they are read. */
 struct http_facts {
     bool close;
     bool keep;
@@ -112,8 +112,8 @@ static int http_refuse(int status, const char *why, const char **ret_why) {
 
 /* ---- lines ------------------------------------------------------------------------------------------ */
 
-/* Finds the end of the head and leaves every header line, still unread, in out->headers[].value. >0: bytes
- * of the head; 0: it is not all there. */
+/* Finds the end of the head and stores every header line unparsed in out->headers[].value. >0: bytes of the
+ * head; 0: the head is incomplete. */
 static int http_split(struct slice in, struct http_head *out, struct slice *ret_first, const char **ret_why) {
     const char *end = in.ptr + (in.len < HTTP_HEAD_MAX ? in.len : HTTP_HEAD_MAX);
     bool first = true;
@@ -190,7 +190,7 @@ static int http_status_line(struct slice line, struct http_head *out, const char
     if (line.len < 12 || line.ptr[8] != ' ' || !slice_to_u64(slice_of(line.ptr + 9, 3), &status) ||
         status < 100 || status > 599)
         return http_refuse(502, "malformed status line", ret_why);
-    /* Many servers leave out the space with the reason; nothing can be read differently for it. */
+    /* Many servers omit the space and the reason. That is unambiguous. */
     if (line.len > 12 && line.ptr[12] != ' ')
         return http_refuse(502, "malformed status line", ret_why);
     out->reason = slice_from(line, 13);
@@ -262,7 +262,7 @@ static bool http_authority(struct slice text, struct slice *ret_host, bool *ret_
 }
 
 static int http_length(struct slice value, struct http_facts *facts, const char **ret_why) {
-    /* A leading zero is octal to some readers. */
+    /* Some parsers read a leading zero as octal. */
     if ((value.len > 1 && value.ptr[0] == '0') || !slice_to_u64(value, &facts->length) ||
         facts->length > INT64_MAX)
         return http_refuse(400, "malformed Content-Length", ret_why);
@@ -279,7 +279,7 @@ static void http_connection(struct slice value, struct http_facts *facts) {
     }
 }
 
-/* Did the field stand before, and may stand only once? */
+/* Is this a second occurrence of a field that is allowed once? */
 static bool http_is_again(const struct http_head *h, size_t at, enum http_field field) {
     if (field < HTTP_FIELD_ONCE || !http_has(h, field))
         return false;
@@ -291,7 +291,7 @@ static bool http_is_again(const struct http_head *h, size_t at, enum http_field 
     return false;
 }
 
-/* Takes note of one known field. */
+/* Records one known field. */
 static int http_note(struct http_head *h, size_t at, enum http_field field, struct http_facts *facts,
                      const char **ret_why) {
     struct slice value = h->headers[at].value, host;
@@ -369,7 +369,7 @@ static int http_framing(struct http_head *h, const struct http_facts *facts, con
 }
 
 int http_parse_request(struct slice in, struct http_head *out, const char **ret_why) {
-    /* One empty line in front: some old clients send it behind the body before. */
+    /* Skips one empty line: some old clients send it after a body. */
     size_t skip = 0;
     if (in.len && in.ptr[0] == '\r') {
         if (in.len == 1)
@@ -416,7 +416,7 @@ int http_parse_response(struct slice in, enum http_method to, struct http_head *
         return bad;
     bool bodiless = out->status < 200 || out->status == 204;
     if (bodiless || out->status == 304 || to == HTTP_HEAD) {
-        /* Where no body may be announced but one is, whatever follows must not pass for the next answer. */
+        /* A body that must not be there could be mistaken for the next response. */
         if (bodiless && out->body != HTTP_BODY_NONE)
             out->keep_alive = false;
         out->body = HTTP_BODY_NONE;
@@ -452,7 +452,7 @@ struct slice http_cookie(const struct http_head *h, struct slice name) {
     return (struct slice){0};
 }
 
-/* Eight bytes at once; true also when one is suspect and the table clears it (a tab). */
+/* Checks eight bytes at once; a suspicious word is checked again by the table (it may be a tab). */
 static inline bool http_word_ok(const char *ptr) {
     uint64_t word;
     memcpy(&word, ptr, 8);
@@ -632,7 +632,7 @@ bool http_query_get(struct slice query, struct slice name, struct buf *out) {
         slice_cut(&pair, '=', &key);
         if (!http_query_eq(key, name))
             continue;
-        /* Readers differ on which of two wins, so neither does. */
+        /* Parsers differ on which duplicate wins, so duplicates are refused. */
         if (there)
             return false;
         found = pair;
@@ -674,12 +674,12 @@ static uint8_t http_chunked_size(struct http_chunked *c, char byte) {
         c->left = c->left << 4 | (uint64_t)digit;
         return CHUNK_SIZE;
     }
-    if (c->line_len == 1) /* not one digit */
+    if (c->line_len == 1) /* no digit */
         return CHUNK_BAD;
     return byte == '\r' ? CHUNK_SIZE_LF : byte == ';' ? CHUNK_EXTENSION : CHUNK_BAD;
 }
 
-/* The state that follows one byte of the framing. */
+/* Returns the next state after one byte of framing. */
 static uint8_t http_chunked_byte(struct http_chunked *c, char byte) {
     c->line_len++;
     switch (c->state) {

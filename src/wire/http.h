@@ -84,21 +84,21 @@ int http_parse_request(struct slice in, struct http_head *out, const char **ret_
  * asks for an upgrade). */
 int http_parse_response(struct slice in, enum http_method to, struct http_head *out, const char **ret_why);
 
-/* The first of these, or nothing. */
+/* The value of the first such field, or an empty slice. */
 static inline struct slice http_value(const struct http_head *h, enum http_field field) {
     return h->at[field] ? h->headers[h->at[field] - 1].value : (struct slice){0};
 }
 static inline bool http_has(const struct http_head *h, enum http_field field) { return h->at[field] != 0; }
-/* The same of any other name (case-insensitive), which is looked for. */
+/* Like http_value for any field name (case-insensitive); searches the fields. */
 struct slice http_value_of(const struct http_head *h, struct slice name);
-/* Of the cookie of this name; empty when it is not there. */
+/* The value of the cookie with this name; empty when absent. */
 struct slice http_cookie(const struct http_head *h, struct slice name);
 /* Is `type/subtype` acceptable by this Accept header value? An absent header accepts everything;
  * understands wildcards, parameters and q=0. */
 bool http_accepts(struct slice accept, struct slice media_type);
-/* The media type of a Content-Type value, without parameters, equals? */
+/* Does the media type of a Content-Type value, without parameters, equal this one? */
 bool http_media_is(struct slice content_type, struct slice media_type);
-/* May this text stand as a header value (visible ASCII, space, tab, bytes >= 0x80; no CR LF NUL)? */
+/* Is the text allowed as a header value (visible ASCII, space, tab, bytes >= 0x80; no CR LF NUL)? */
 bool http_value_ok(struct slice value);
 bool http_token_ok(struct slice name);
 /* Value of a query parameter, percent-decoded into `out` (reset first; + is a space); false when it is
@@ -129,6 +129,6 @@ struct http_url {
     struct slice target;    /* path and query, "/" when empty; the fragment is dropped */
     struct slice authority; /* host[:port] as written, for the Host header */
 };
-/* -1 and *ret_why when it is no such URL, or carries userinfo. Any host of letters, digits, '-', '.' and '_'
- * passes: what it resolves to is for the connecting side to judge. */
+/* -1 and *ret_why when it is not such a URL, or has userinfo. Accepts any host of letters, digits, '-', '.'
+ * and '_'; the caller checks the resolved address. */
 int http_parse_url(struct slice url, struct http_url *out, const char **ret_why);

@@ -40,7 +40,7 @@ static size_t skip_blank(struct slice text, size_t at) {
     return at;
 }
 
-/* Behind the string that begins at `at`. */
+/* Returns the offset after the string that begins at `at`. */
 static size_t skip_string(struct slice text, size_t at) {
     for (at++; at < text.len && text.ptr[at] != '"'; at++)
         if (text.ptr[at] == '\\')
@@ -162,7 +162,7 @@ bool jsonc_add_behind(const struct jsonc *j, struct splice *s, uint32_t key, str
     return !text.full && splice_replace(s, at, at, keep(s, &text));
 }
 
-/* The comma behind a member, or its end when there is none. */
+/* The comma after a member, or the member's end when there is none. */
 static size_t comma_behind(const struct jsonc *j, uint32_t key, bool *ret_there) {
     size_t end = jsonc_end(j, key + 1), at = skip_blank(j->src, end);
     *ret_there = at < j->src.len && j->src.ptr[at] == ',';
@@ -207,7 +207,7 @@ bool jsonc_drop_members(const struct jsonc *j, struct splice *s, uint32_t obj, c
     bool comma;
     if (!last || !kept || last == kept || (comma_behind(j, last, &comma), comma))
         return true;
-    /* The last one went and had no comma behind it: neither may the one that is last now. */
+    /* The last member was dropped and had no trailing comma: remove the comma of the new last member. */
     size_t at = comma_behind(j, kept, &comma);
     return !comma || splice_replace(s, (uint32_t)at, (uint32_t)at + 1, (struct slice){0});
 }

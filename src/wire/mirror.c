@@ -5,12 +5,12 @@
 
 static const struct slice mark_open = SLICE("=?base64?"), mark_close = SLICE("?=");
 
-static bool looks_marked(struct slice value) {
+static bool has_marks(struct slice value) {
     return value.len >= mark_open.len + mark_close.len && slice_starts(value, mark_open) &&
            slice_ends(value, mark_close);
 }
 
-/* An empty header value is one that many readers drop. */
+/* An empty value counts as unsafe: many parsers drop it. */
 static bool plain_is_safe(struct slice text) {
     if (!text.len || text.ptr[0] == ' ' || text.ptr[0] == '\t' || text.ptr[text.len - 1] == ' ' ||
         text.ptr[text.len - 1] == '\t')
@@ -18,7 +18,7 @@ static bool plain_is_safe(struct slice text) {
     for (size_t i = 0; i < text.len; i++)
         if (text.ptr[i] != '\t' && (text.ptr[i] < 0x20 || text.ptr[i] > 0x7e))
             return false;
-    return !looks_marked(text);
+    return !has_marks(text);
 }
 
 bool mirror_encode(struct slice text, struct buf *out) {
@@ -31,7 +31,7 @@ bool mirror_encode(struct slice text, struct buf *out) {
 
 bool mirror_decode(struct slice value, struct arena *a, struct slice *ret_text) {
     *ret_text = value;
-    if (!looks_marked(value))
+    if (!has_marks(value))
         return true;
     value = slice_of(value.ptr + mark_open.len, value.len - mark_open.len - mark_close.len);
     return base64_get(value, BASE64_PADDED, a, ret_text) && tape_utf8_valid(*ret_text);
@@ -64,7 +64,7 @@ static bool name_is_new(const struct mirror_param *params, size_t count, struct 
     return true;
 }
 
-/* How many marks stand anywhere in the schema, where they count and where they must not. */
+/* Counts all marks in the schema, valid positions or not. */
 static size_t count_marks(const struct tape *t, uint32_t schema) {
     size_t found = 0;
     for (uint32_t i = schema; i < tape_node(t, schema)->next; i++)
@@ -118,7 +118,7 @@ bool mirror_params(const struct tape *t, uint32_t schema, struct arena *a, struc
         }
     }
     *ret_params = params;
-    /* A mark that was not met stands where it cannot be followed: in items, oneOf, $defs … */
+    /* A mark that was not visited is in a place where it is not allowed: items, oneOf, $defs … */
     return *ret_count == marks;
 }
 
@@ -139,7 +139,7 @@ bool mirror_value(const struct tape *t, uint32_t args, const struct mirror_param
     return node && mirror_encode(arg_text(t, node, a), out);
 }
 
-/* Decimal text of a header as an integer; leading zeros and a sign are read as numbers are. */
+/* Parses a header value as an integer; leading zeros and a sign are accepted. */
 static bool text_int(struct slice text, int64_t *ret_value) {
     bool negative = text.len && text.ptr[0] == '-';
     uint64_t magnitude;
@@ -157,8 +157,8 @@ bool mirror_agrees(const struct tape *t, uint32_t args, const struct mirror_para
     struct slice text;
     if (!mirror_decode(header, a, &text))
         return false;
-    int64_t said, meant;
-    if (p->type == MIRROR_INTEGER && tape_int(t, node, &meant) && text_int(text, &said))
-        return said == meant;
+    int64_t in_header, in_arguments;
+    if (p->type == MIRROR_INTEGER && tape_int(t, node, &in_arguments) && text_int(text, &in_header))
+        return in_header == in_arguments;
     return slice_eq(text, arg_text(t, node, a));
 }

@@ -19,7 +19,7 @@ struct mirror_param {
 
 /* Plain where that is safe, else =?base64?…?=. */
 bool mirror_encode(struct slice text, struct buf *out);
-/* Undoes it; false when the marks are there but not what is between them. */
+/* Reverses mirror_encode; false when the base64 marks enclose invalid base64. */
 bool mirror_decode(struct slice value, struct arena *a, struct slice *ret_text);
 
 /* The marks in an input schema, in the arena. False when one of them breaks the rules: such a tool must not
@@ -29,6 +29,6 @@ bool mirror_params(const struct tape *t, uint32_t schema, struct arena *a, struc
 /* Writes the argument that is mirrored as its header value; false when it is absent or null. */
 bool mirror_value(const struct tape *t, uint32_t args, const struct mirror_param *p, struct arena *a,
                   struct buf *out);
-/* Does this header value (or its absence: ptr NULL) say what the arguments say? */
+/* Does this header value (ptr NULL: absent) match the arguments? */
 bool mirror_agrees(const struct tape *t, uint32_t args, const struct mirror_param *p, struct slice header,
                    struct arena *a);

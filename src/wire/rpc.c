@@ -83,7 +83,7 @@ int rpc_read(const struct tape *t, struct rpc *out, const char **ret_why) {
     }
     if (!at[KEY_JSONRPC] || !tape_eq(t, at[KEY_JSONRPC], SLICE("2.0")))
         return invalid(ret_why, "jsonrpc must be \"2.0\"");
-    /* A null id belongs only to an error about a message whose id could not be read. */
+    /* Only an error response about an unreadable message may have a null id. */
     if (null_id && !at[KEY_ERROR])
         return invalid(ret_why, "id must not be null");
     return at[KEY_METHOD] ? read_request(t, at, out, ret_why) : read_response(t, at, out, ret_why);
@@ -91,7 +91,7 @@ int rpc_read(const struct tape *t, struct rpc *out, const char **ret_why) {
 
 /* ---- refused texts ---- */
 
-/* Behind the string that begins at `at`. */
+/* Returns the offset after the string that begins at `at`. */
 static size_t skip_string(struct slice text, size_t at) {
     for (at++; at < text.len && text.ptr[at] != '"'; at++)
         at += text.ptr[at] == '\\';
@@ -115,15 +115,32 @@ static bool put_outline(struct slice text, struct buf *out) {
     return depth == 0;
 }
 
+static bool read_outline(struct slice text, struct tape *t, struct buf *outline) {
+    tape_init(t);
+    buf_init(outline, RPC_OUTLINE_MAX);
+    return put_outline(text, outline) && tape_parse(t, buf_slice(outline), NULL) == TAPE_OK;
+}
+
 bool rpc_find_id(struct slice text, struct arena *a, struct slice *ret_id) {
     cleanup_buf struct buf outline;
     cleanup_tape struct tape t;
     struct rpc rpc;
     const char *why;
-    tape_init(&t);
-    buf_init(&outline, RPC_OUTLINE_MAX);
-    if (!put_outline(text, &outline) || tape_parse(&t, buf_slice(&outline), NULL) != TAPE_OK ||
-        rpc_read(&t, &rpc, &why) != 0 || rpc.kind != RPC_REQUEST)
+    if (!read_outline(text, &t, &outline) || rpc_read(&t, &rpc, &why) != 0 || rpc.kind != RPC_REQUEST)
+        return false;
+    *ret_id = arena_dup(a, tape_raw(&t, rpc.id));
+    return true;
+}
+
+bool rpc_find_answered(struct slice text, struct arena *a, struct slice *ret_id) {
+    cleanup_buf struct buf outline;
+    cleanup_tape struct tape t;
+    struct rpc rpc;
+    const char *why;
+    if (!read_outline(text, &t, &outline) || !tape_is(&t, 0, TAPE_OBJECT))
+        return false;
+    rpc_read(&t, &rpc, &why); /* it may be refused, and still name its request */
+    if (!rpc.id || tape_get_str(&t, 0, "method"))
         return false;
     *ret_id = arena_dup(a, tape_raw(&t, rpc.id));
     return true;

@@ -1,5 +1,6 @@
-/* The JSON-RPC 2.0 envelope. Keys may come in any order and are matched exactly after decoding; a key that
- * only differs in case from one of the envelope's own is refused, so that no peer can read it otherwise. */
+/* The JSON-RPC 2.0 envelope. Keys may be in any order and are matched exactly after decoding. A key that
+ * differs only in case from a key of the envelope is refused, because a lenient peer could read it as that
+ * key. */
 #pragma once
 
 #include "wire/tape.h"
@@ -15,14 +16,14 @@ enum rpc_code {
     RPC_NO_RESOURCE = -32002, /* of the legacy era */
     RPC_APPROVAL_REQUIRED = -32003,
     RPC_RESOURCE_NOT_FOUND = -32002, /* of the legacy era */
-    RPC_URL_ELICITATION = -32042,    /* the same */
+    RPC_URL_ELICITATION = -32042,    /* legacy era */
     RPC_HEADER_MISMATCH = -32020,
     RPC_CAPABILITY_MISSING = -32021,
     RPC_VERSION_UNSUPPORTED = -32022,
     RPC_RESERVED_LAST = -32099, /* from RPC_HEADER_MISMATCH on: of the protocol itself */
 };
 
-/* The revision that did away with batches. */
+/* The revision that removed batches. */
 #define RPC_NO_BATCHES_SINCE "2025-06-18"
 
 struct rpc {
@@ -37,7 +38,10 @@ struct rpc {
 /* Reads the envelope of a parsed tape. 0, or the code to answer with and *ret_why. On failure out->id is the
  * id's node when a usable one was found, so the answer can carry it. */
 int rpc_read(const struct tape *t, struct rpc *out, const char **ret_why);
-/* The raw id of a request whose text the tape refused for what is inside its members (a key twice, half a
- * surrogate, bytes that are no UTF-8, too deep), so that the refusal can name it. The envelope itself has to
- * pass the same rules as that of any message. False when it does not, or when this is no request. */
+/* The raw id of a request that the tape refused because of the contents of its members (duplicate key, lone
+ * surrogate, invalid UTF-8, too deep), so that the error response can carry it. The envelope must pass the
+ * same rules as that of any message. False when it does not, or when this is not a request. */
 bool rpc_find_id(struct slice text, struct arena *a, struct slice *ret_id);
+/* The raw id of the request that an unreadable answer belongs to, so that its caller need not wait. False for
+ * any other message. */
+bool rpc_find_answered(struct slice text, struct arena *a, struct slice *ret_id);

@@ -24,8 +24,7 @@ bool splice_replace(struct splice *s, uint32_t start, uint32_t end, struct slice
     if (start > end || end > s->src.len || !splice_grow(s))
         return false;
     uint32_t at = s->count;
-    /* Insertions at one place keep the order in which they were made, and stand before what is replaced
-     * there. */
+    /* Insertions at one offset keep their order and precede a replacement there. */
     while (at > 0 && (s->edits[at - 1].start > start ||
                       (start == end && s->edits[at - 1].start == start && s->edits[at - 1].end > start)))
         at--;
@@ -85,7 +84,7 @@ bool splice_add_member(struct splice *s, const struct tape *t, uint32_t obj, str
     return fits && splice_replace(s, at, at, kept);
 }
 
-/* Runs of neighbours become one edit: a list of any length can be thinned out. */
+/* Adjacent elements become one edit, so a list of any length can be filtered. */
 bool splice_drop_elems(struct splice *s, const struct tape *t, uint32_t arr,
                        bool (*drop)(void *ctx, const struct tape *t, uint32_t elem), void *ctx) {
     uint32_t start = 0, end = 0, last_end = 0;
@@ -113,7 +112,7 @@ static bool is_among(const struct tape *t, uint32_t key, const char *const *name
     return false;
 }
 
-/* Each run of neighbours that go becomes one edit; what is added stands in front of what stays. */
+/* Each run of adjacent dropped members becomes one edit; added members precede those that stay. */
 bool splice_edit_members(struct splice *s, const struct tape *t, uint32_t obj, const char *const *drop,
                          struct slice add) {
     uint32_t inside = tape_node(t, obj)->start + 1, end = inside + tape_node(t, obj)->len - 2;

@@ -1,5 +1,5 @@
-/* Edits on a text that leave every other byte as it was. The edits are kept sorted; nothing is copied
- * until the result is taken as pieces (for a gathered write) or as one buffer. */
+/* Edits of a text that leave every other byte unchanged. The edits are sorted; nothing is copied until the
+ * result is read as pieces (for a gathered write) or as one buffer. */
 #pragma once
 
 #include "base/buf.h"
@@ -22,15 +22,15 @@ struct splice {
 };
 
 void splice_init(struct splice *s, struct slice src, struct arena *a);
-/* False when the edit overlaps another one or there are too many; the edit is then not there. */
+/* False when the edit overlaps another one or there are too many; the edit is then not applied. */
 bool splice_replace(struct splice *s, uint32_t start, uint32_t end, struct slice text);
-/* Takes over edits that are sorted and disjoint, however many there are. False, and nothing is changed, when
- * one of them overlaps an edit that is there. */
+/* Adds edits that are sorted and disjoint, however many there are. False, and nothing is changed, when one
+ * of them overlaps an existing edit. */
 bool splice_merge(struct splice *s, const struct splice_edit *edits, size_t count);
 /* Replaces a whole JSON value by other JSON text. */
 bool splice_value(struct splice *s, const struct tape *t, uint32_t node, struct slice json);
-/* Adds a member as the first of an object; `json` is the value. It counts on the members that are there: not
- * together with dropping the last of them. */
+/* Adds a member as the first of an object; `json` is the value. Must not be combined with dropping the last
+ * existing member. */
 bool splice_add_member(struct splice *s, const struct tape *t, uint32_t obj, struct slice key,
                        struct slice json);
 /* Removes elements from an array, with their commas; `drop` says which (by node). */
@@ -38,8 +38,8 @@ bool splice_drop_elems(struct splice *s, const struct tape *t, uint32_t arr,
                        bool (*drop)(void *ctx, const struct tape *t, uint32_t elem), void *ctx);
 /* Removes every member of that object whose key is one of these (NULL-terminated). */
 bool splice_drop_members(struct splice *s, const struct tape *t, uint32_t obj, const char *const *keys);
-/* Removes every member whose key is in `drop` (NULL at its end, or none at all) and puts `add`, the text of
- * other members without a comma around it, in front of what stays. One such edit an object. */
+/* Removes every member whose key is in `drop` (NULL-terminated, or NULL) and inserts `add`, the text of
+ * other members without surrounding commas, before the remaining ones. At most one such edit per object. */
 bool splice_edit_members(struct splice *s, const struct tape *t, uint32_t obj, const char *const *drop,
                          struct slice add);
 size_t splice_len(const struct splice *s);

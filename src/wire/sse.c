@@ -30,7 +30,7 @@ static size_t sse_find_end(const char *in, size_t from, size_t len) {
     if (from == len)
         return len;
     const char *lf = memchr(in + from, '\n', len - from);
-    /* Only up to the LF: the bytes behind it are searched when their turn comes. */
+    /* Stop at the LF; bytes after it are searched later. */
     size_t until = lf ? (size_t)(lf - in) : len;
     const char *cr = memchr(in + from, '\r', until - from);
     return cr ? (size_t)(cr - in) : until;
@@ -49,8 +49,8 @@ static size_t sse_find_block(const char *in, size_t from, size_t len) {
     return len;
 }
 
-/* Removes the data of a further line into its place behind what is there. What lies between is lost, so the
- * slices that point there have been put aside. */
+/* Moves the data of a further line behind the data so far. This overwrites the bytes between, so slices that
+ * point there must have been saved. */
 static void sse_join(struct sse_block *b, const char *value, size_t len) {
     if (b->data_lines++ == 0) {
         b->first = b->base + (value - b->base);
@@ -103,7 +103,7 @@ static bool sse_lines(struct sse_block *b, size_t len, bool data_only) {
     return true;
 }
 
-/* Puts a slice that the joined data may have run over back behind it. */
+/* Moves a saved slice to its place after the joined data. */
 static size_t sse_restore(struct sse_block *b, struct slice *field, const char *copy, size_t behind) {
     if (b->data_lines < 2 || field->ptr < b->first)
         return behind;
@@ -113,8 +113,8 @@ static size_t sse_restore(struct sse_block *b, struct slice *field, const char *
     return behind + field->len;
 }
 
-/* Reads a whole block. The line of each field is longer than its value, so where lines of data were moved
- * together there is room behind them for the type and the id that stood between. */
+/* Reads a complete block. The line of each field is longer than its value, so there is room after joined
+ * data for the type and the id that were between its lines. */
 static bool sse_read_block(struct sse_block *b, char *in, size_t len) {
     char type[SSE_FIELD_MAX], id[SSE_FIELD_MAX];
     *b = (struct sse_block){.base = in};
@@ -130,7 +130,7 @@ static bool sse_read_block(struct sse_block *b, char *in, size_t len) {
     return true;
 }
 
-static void sse_tell(const struct sse_block *b, struct sse_event *out) {
+static void sse_fill_event(const struct sse_block *b, struct sse_event *out) {
     *out = (struct sse_event){
         .type = b->type.len ? b->type : SLICE("message"),
         .data = b->data_lines ? slice_of(b->first, b->data_len) : (struct slice){0},
@@ -142,8 +142,8 @@ static void sse_tell(const struct sse_block *b, struct sse_event *out) {
     };
 }
 
-/* Goes over what stands in front of a block: the byte-order mark of the stream, or the LF of the CRLF
- * before. False when more bytes must tell. */
+/* Skips what may precede a block: the byte-order mark of the stream, or the LF of the previous CRLF. False
+ * when more bytes are needed to decide. */
 static bool sse_skip_front(struct sse_reader *r, const char *in, size_t len, size_t *at) {
     if (!r->started) {
         size_t shared = len < sizeof(sse_bom) ? len : sizeof(sse_bom);
@@ -180,7 +180,7 @@ enum sse_step sse_next(struct sse_reader *r, char *in, size_t len, size_t *ret_u
         if (!fits)
             return SSE_BAD;
         if (b.data_lines || b.has_id || b.has_retry) {
-            sse_tell(&b, out);
+            sse_fill_event(&b, out);
             return SSE_EVENT;
         }
     }
@@ -188,7 +188,7 @@ enum sse_step sse_next(struct sse_reader *r, char *in, size_t len, size_t *ret_u
 
 /* ---- writing ---------------------------------------------------------------------------------------- */
 
-/* A line end in a field would let its text make up fields, or a whole event, of its own. */
+/* A line end in a field could inject further fields or events. */
 static bool sse_field_ok(struct slice s) {
     return s.len <= SSE_FIELD_MAX && slice_find(s, '\n') < 0 && slice_find(s, '\r') < 0 &&
            slice_find(s, '\0') < 0;

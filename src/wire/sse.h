@@ -6,7 +6,7 @@
 #include "base/slice.h"
 #include "wire/limits.h"
 
-/* Type and id are bytes of the other side: not checked beyond their length. */
+/* Type and id come from the peer; only their length is checked. */
 struct sse_event {
     struct slice type; /* "message" when the event names none */
     struct slice data;
@@ -24,22 +24,22 @@ enum sse_step {
 };
 
 struct sse_reader {
-    bool started;   /* the byte-order mark has been dealt with */
+    bool started;   /* the byte-order mark has been handled */
     bool skip_lf;   /* the last block ended in CR: a following LF belongs to it */
     size_t scanned; /* how much of the pending bytes has been searched already */
 };
 
 void sse_reader_init(struct sse_reader *r);
-/* Takes the next event off the front of in[0..len). *ret_used = bytes to drop from the front in any case
- * (on SSE_MORE: leading bytes that are finished with). The bytes may be moved inside the event's own span.
- * Call again with what follows until SSE_MORE, then with those same bytes and more behind them; a block with
- * no field worth telling is skipped inside. */
+/* Takes the next event off the front of in[0..len). *ret_used = bytes to drop from the front in any case (on
+ * SSE_MORE: leading bytes that are not needed again). The bytes may be moved inside the event's own span.
+ * Call again with the rest until SSE_MORE, then with those same bytes and more after them; a block without a
+ * known field is skipped. */
 enum sse_step sse_next(struct sse_reader *r, char *in, size_t len, size_t *ret_used, struct sse_event *out);
 
-/* Writes one event. An empty type or id is left out; the data line is always there, so that an event with
- * an id and nothing else still arrives. False, and nothing written, when a line end stands in one of them
- * (JSON messages never hold one), a field is over its ceiling or the buffer is full. */
+/* Writes one event. An empty type or id is omitted; the data line is always written, so that clients
+ * dispatch an event that has only an id. False, and nothing is written, when one of them contains a line end
+ * (JSON messages never do), a field is over its ceiling or the buffer is full. */
 bool sse_write(struct buf *out, struct slice type, struct slice id, struct slice data);
-/* The bytes in front of and behind the data, so that data itself need not be copied (nor is it looked at). */
+/* The bytes before and after the data, so that the data need not be copied or checked. */
 bool sse_write_head(struct buf *out, struct slice type, struct slice id);
 #define SSE_TAIL SLICE("\n\n")

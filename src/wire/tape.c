@@ -53,8 +53,8 @@ const char *tape_fault_text(enum tape_fault fault) {
 
 /* ---- reading ----
  *
- * What reads takes the place where it starts and returns the place behind what it read, or NULL when that is
- * no JSON. */
+ * A reader takes the position where it starts and returns the position after what it read, or NULL when the
+ * text is not valid JSON. */
 
 static const unsigned char *reader_fail(struct reader *r, const unsigned char *at, enum tape_fault fault) {
     r->bad = at;
@@ -62,7 +62,7 @@ static const unsigned char *reader_fail(struct reader *r, const unsigned char *a
     return NULL;
 }
 
-/* The place to blame when a byte does not fit: a text that just stops is told apart from a wrong one. */
+/* Reports an unexpected byte; text that ends too early is reported as truncated. */
 static const unsigned char *reader_unexpected(struct reader *r, const unsigned char *at) {
     return reader_fail(r, at, at == r->end ? TAPE_TRUNCATED : TAPE_SYNTAX);
 }
@@ -147,7 +147,7 @@ static int hex4(const unsigned char *p, const unsigned char *end) {
     return value;
 }
 
-/* `at` stands on the backslash of an escape that is not a short one. */
+/* `at` points to the backslash of an escape that is not a short one. */
 static const unsigned char *read_escape(struct reader *r, const unsigned char *at) {
     const unsigned char *end = r->end;
     if (end - at < 2)
@@ -176,14 +176,14 @@ static const unsigned char *read_escape(struct reader *r, const unsigned char *a
     return at + 6;
 }
 
-/* What a byte behind a backslash stands for; 0 where that has another canonical spelling, or none. */
+/* The character of a short escape; 0 when its canonical spelling differs, or it is not a short escape. */
 static const char short_escapes[256] = {
     ['"'] = '"', ['\\'] = '\\', ['b'] = '\b', ['f'] = '\f', ['n'] = '\n', ['r'] = '\r', ['t'] = '\t'};
 
 static inline bool is_plain(unsigned char c) { return c >= 0x20 && c < 0x80 && c != '"' && c != '\\'; }
 
 #ifdef __SSE2__
-/* Which of them are not plain, as bits. */
+/* Bit mask of the bytes that are not plain. */
 static inline unsigned odd_of(__m128i v) {
     __m128i mark =
         _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')), _mm_cmpeq_epi8(v, _mm_set1_epi8('\\')));
@@ -195,7 +195,7 @@ static inline unsigned odd_bytes(const unsigned char *p) { /* of 16 */
     return odd_of(_mm_loadu_si128((const __m128i *)(const void *)p));
 }
 
-/* The same of 64 bytes. */
+/* The same for 64 bytes. */
 __attribute__((target("avx2"))) static inline uint64_t odd_bytes_wide(const unsigned char *p) {
     const __m256i quote = _mm256_set1_epi8('"'), slash = _mm256_set1_epi8('\\'),
                   control = _mm256_set1_epi8(0x1f);
@@ -210,7 +210,7 @@ __attribute__((target("avx2"))) static inline uint64_t odd_bytes_wide(const unsi
     return odd;
 }
 
-/* Stops at the first odd byte, or where no 64 are left. */
+/* Stops at the first byte that is not plain, or when less than 64 bytes are left. */
 __attribute__((target("avx2"))) static const unsigned char *skip_plain_wide(const unsigned char *p,
                                                                             const unsigned char *end) {
     for (; end - p >= 64; p += 64) {
@@ -226,19 +226,19 @@ __attribute__((target("avx2"))) static inline uint32_t high_bytes(const unsigned
     return (uint32_t)_mm256_movemask_epi8(_mm256_loadu_si256((const __m256i *)(const void *)p));
 }
 
-/* Whether 32 bytes go on as UTF-8 what stands before them: each pair of neighbours is looked up by three of
- * its halves, and where all three name the same fault it is one (Keiser and Lemire, Validating UTF-8 in less
- * than one instruction per byte). What is cut off at their end is for the next 32 to say. */
+/* Whether 32 bytes continue the UTF-8 text before them. Each pair of adjacent bytes is looked up by three of
+ * its nibbles; a fault that all three report is an error (Keiser and Lemire, Validating UTF-8 in less than
+ * one instruction per byte). A sequence that is cut off at the end is checked with the next 32 bytes. */
 __attribute__((target("avx2"))) static inline bool is_utf8_wide(const unsigned char *p) {
     enum {
-        SHORT = 1,      /* a lead without what it announces */
-        LONG = 2,       /* a continuation of nothing */
-        OVER3 = 4,      /* longer than it need be */
+        SHORT = 1,      /* a lead byte without its continuation */
+        LONG = 2,       /* a continuation byte without a lead byte */
+        OVER3 = 4,      /* an overlong sequence */
         LARGE = 8,      /* beyond U+10FFFF */
         SURROGATE = 16, /* U+D800 to U+DFFF */
         OVER2 = 32,
         OVER4 = 64, /* and beyond U+13FFFF */
-        TWO = -128, /* two continuations: right only where a lead asks for that many */
+        TWO = -128, /* two continuation bytes: valid only after a lead byte of three or four */
         ANY = SHORT | LONG | TWO,
         TOP = ANY | LARGE | OVER4,
         CONT = LONG | OVER2 | TWO,
@@ -262,31 +262,33 @@ __attribute__((target("avx2"))) static inline bool is_utf8_wide(const unsigned c
                          _mm256_shuffle_epi8(before_low, _mm256_and_si256(one, half)));
     fault = _mm256_and_si256(
         fault, _mm256_shuffle_epi8(here_high, _mm256_and_si256(_mm256_srli_epi16(here, 4), half)));
-    /* Behind a lead of three or four, two continuations are no fault but a must. */
+    /* After a lead byte of three or four bytes, two continuation bytes are required. */
     __m256i asked = _mm256_or_si256(_mm256_subs_epu8(two, _mm256_set1_epi8(0xe0 - 0x80)),
                                     _mm256_subs_epu8(three, _mm256_set1_epi8(0xf0 - 0x80)));
     fault = _mm256_xor_si256(fault, _mm256_and_si256(asked, _mm256_set1_epi8(TWO)));
     return _mm256_testz_si256(fault, fault);
 }
 
-/* Text of 64 bytes with some beyond ASCII. Apart, so that other text does not pay for it. */
+/* Checks 64 bytes that contain non-ASCII characters. A separate function, so that ASCII text does not pay
+ * for it. */
 __attribute__((target("avx2"), noinline)) static bool read_high_wide(const unsigned char *p,
                                                                      uint64_t *ret_high) {
     *ret_high = high_bytes(p) | (uint64_t)high_bytes(p + 32) << 32;
     return is_utf8_wide(p) && is_utf8_wide(p + 32);
 }
 
-/* A character that is cut off in front of p begins there, else p. */
+/* The start of a character that p would split, else p. */
 static const unsigned char *utf8_cut(const unsigned char *p) {
-    static const unsigned char leads[] = {0, 0xc0, 0xe0, 0xf0}; /* of more than so many bytes */
+    static const unsigned char leads[] = {0, 0xc0, 0xe0,
+                                          0xf0}; /* lead bytes of sequences longer than the index */
     for (int len = 1; len <= 3 && p[-len] >= 0x80; len++)
         if (p[-len] >= 0xc0)
             return p[-len] >= leads[len] ? p - len : p;
     return p;
 }
 
-/* Which of 32 bytes are backslashes, and which stand for one character behind one (short_escapes). */
-__attribute__((target("avx2"))) static inline uint32_t look_escapes(const unsigned char *p,
+/* Masks of 32 bytes: backslashes, and characters of short escapes (short_escapes). */
+__attribute__((target("avx2"))) static inline uint32_t find_escapes(const unsigned char *p,
                                                                     uint32_t *ret_short) {
     enum { SLASH = -128, QUOTE = 1, BFN = 2, RT = 4 }; /* their upper halves are 5, 2, 6 and 7 */
     const __m256i by_low = _mm256_broadcastsi128_si256(
@@ -308,24 +310,24 @@ static inline uint64_t escapes_of(uint64_t slashes) {
     return ((((slashes << 1) | odd) - slashes) ^ odd) & slashes;
 }
 
-/* Text of many lines has a short escape at the end of each, and many a language characters beyond ASCII:
- * passes over those too, and tells of the escapes. At least three bytes stand before p. */
+/* Text of many lines has a short escape at the end of each, and many languages use non-ASCII characters:
+ * this skips both, and reports whether there were escapes. At least three bytes precede p. */
 __attribute__((target("avx2"))) static const unsigned char *
 skip_lines_wide(const unsigned char *p, const unsigned char *end, bool *ret_escaped) {
-    uint64_t carried = 0, seen = 0; /* carried: the first byte stands behind the backslash of an escape */
-    uint64_t cut = 0;               /* a character may be cut off in front of p */
+    uint64_t carried = 0, seen = 0; /* carried: the first byte follows the backslash of an escape */
+    uint64_t cut = 0;               /* a character may be split at p */
     for (; end - p >= 64; p += 64) {
         uint64_t odd = odd_bytes_wide(p);
         if (!(odd | carried | cut))
             continue;
         uint32_t low, upper;
-        uint64_t slashes = look_escapes(p, &low) | (uint64_t)look_escapes(p + 32, &upper) << 32;
+        uint64_t slashes = find_escapes(p, &low) | (uint64_t)find_escapes(p + 32, &upper) << 32;
         uint64_t escapes = escapes_of(slashes & ~carried), behind = escapes << 1 | carried;
         uint64_t wrong = (odd & ~(escapes | behind)) | (behind & ~(low | (uint64_t)upper << 32));
         if (wrong | cut) {
             uint64_t high;
             if (!read_high_wide(p, &high))
-                break; /* where, one by one will show */
+                break; /* the byte-wise reader finds the position */
             cut = high >> 61;
             wrong &= ~high | behind;
         }
@@ -361,7 +363,7 @@ static const unsigned char *skip_plain_near(const unsigned char *p, const unsign
     return p;
 }
 
-/* Up to the first byte that needs a look. */
+/* Up to the first byte that is not plain. */
 const unsigned char *tape_skip_plain(const unsigned char *p, const unsigned char *end) {
 #ifdef __SSE2__
     if (end - p >= 64 && cpu_avx2)
@@ -380,7 +382,7 @@ static const unsigned char *skip_lines(const unsigned char *p, const unsigned ch
     return skip_plain_near(p, end);
 }
 
-/* Runs over the inside of a string up to a byte that needs a look. Most strings are short. */
+/* Skips the plain bytes of a string. Most strings are short. */
 static inline const unsigned char *skip_inside(const unsigned char *p, const unsigned char *end,
                                                bool *ret_escaped) {
 #ifdef __SSE2__
@@ -393,7 +395,7 @@ static inline const unsigned char *skip_inside(const unsigned char *p, const uns
     return skip_lines(p, end, ret_escaped);
 }
 
-/* `at` stands on what is not plain and no short escape either. */
+/* `at` points to a byte that is neither plain nor a short escape. */
 static const unsigned char *read_odd(struct reader *r, const unsigned char *at) {
     if (*at == '\\')
         return read_escape(r, at);
@@ -403,7 +405,7 @@ static const unsigned char *read_odd(struct reader *r, const unsigned char *at) 
     return step ? at + step : reader_fail(r, at, TAPE_UTF8);
 }
 
-/* `at` stands behind the opening quote. */
+/* `at` points behind the opening quote. */
 static const unsigned char *read_string(struct reader *r, const unsigned char *at) {
     struct tape_node *n = tape_push(r, TAPE_STRING, at);
     if (!n)
@@ -428,7 +430,7 @@ static const unsigned char *read_string(struct reader *r, const unsigned char *a
         at = read_odd(r, at);
         if (!at)
             return NULL;
-        if (beyond) /* and most likely the next one is, too */
+        if (beyond) /* the next character is likely non-ASCII, too */
             at = skip_lines(at, end, &escaped);
     }
     if (escaped)
@@ -444,7 +446,7 @@ static const unsigned char *read_digits(struct reader *r, const unsigned char *a
     return at > start ? at : reader_unexpected(r, at);
 }
 
-/* A fraction and an exponent, when they are there. */
+/* An optional fraction and exponent. */
 static const unsigned char *read_fraction(struct reader *r, const unsigned char *at) {
     const unsigned char *end = r->end;
     if (*at == '.')
@@ -510,7 +512,7 @@ static inline const unsigned char *read_scalar(struct reader *r, const unsigned 
     }
 }
 
-/* A member's key up to and with the colon. */
+/* A member's key with the colon. */
 static inline const unsigned char *read_key(struct reader *r, const unsigned char *at) {
     at = skip_space(r, at, r->end);
     if (at == r->end || *at != '"')
@@ -526,14 +528,14 @@ static inline const unsigned char *read_key(struct reader *r, const unsigned cha
 
 static bool object_is_unique(struct tape *t, uint32_t obj);
 
-/* A container whose end has not come. */
+/* A container that is not closed yet. */
 struct open {
     uint32_t node;
     uint32_t count;
     unsigned char closer;
 };
 
-/* `at` stands behind the closing bracket. */
+/* `at` points behind the closing bracket. */
 static bool close_container(struct reader *r, const struct open *o, const unsigned char *at) {
     struct tape_node *n = &r->t->nodes[o->node];
     n->len = (uint32_t)(at - r->base) - n->start;
@@ -543,7 +545,7 @@ static bool close_container(struct reader *r, const struct open *o, const unsign
 }
 
 static const unsigned char *read_tree(struct reader *r, const unsigned char *at) {
-    struct open stack[TAPE_DEPTH_MAX + 1], *top = stack; /* the lowest one stands for the text itself */
+    struct open stack[TAPE_DEPTH_MAX + 1], *top = stack; /* the lowest entry is the text itself */
     const unsigned char *end = r->end;
     for (;;) { /* once per value */
         at = skip_space(r, at, end);
@@ -557,7 +559,7 @@ static const unsigned char *read_tree(struct reader *r, const unsigned char *at)
         } else {
             if (top == stack + TAPE_DEPTH_MAX)
                 return reader_fail(r, at, TAPE_DEPTH);
-            *++top = (struct open){.node = r->t->count, .closer = *at + 2}; /* true of both pairs in ASCII */
+            *++top = (struct open){.node = r->t->count, .closer = *at + 2}; /* ASCII: opener + 2 */
             if (!tape_push(r, *at == '{' ? TAPE_OBJECT : TAPE_ARRAY, at))
                 return NULL;
             at++;
@@ -653,7 +655,7 @@ static inline size_t unescape(const char **p, char *out) {
 
 size_t tape_unescape(const char **p, char *out) { return unescape(p, out); }
 
-/* Copies up to a backslash, or where no 32 bytes are left: both texts have that much room. */
+/* Copies up to a backslash, or until less than 32 bytes are left; both buffers have that much room. */
 #ifdef __SSE2__
 static const char *copy_plain(const char *p, const char *end, char **out) {
     const __m128i slash = _mm_set1_epi8('\\');
@@ -678,7 +680,7 @@ static const char *copy_plain(const char *p, const char *end, char **out) {
 }
 #endif
 
-/* Decoded bytes are never more than the raw ones. */
+/* Decoded text is never longer than raw text. */
 static size_t decode(struct slice raw, char *to) {
     const char *p = raw.ptr, *end = raw.ptr + raw.len;
     char *out = to;

@@ -40,7 +40,7 @@ struct tape {
     uint32_t cap;
     bool has_nul;      /* some string holds U+0000: well-formed JSON, but not admitted from clients */
     bool has_breaks;   /* some tokens have the end of a line between them */
-    bool is_distinct;  /* clash_admit has looked: no two keys of an object are alike */
+    bool is_distinct;  /* clash_admit has checked: no two keys of an object clash */
     uint32_t *scratch; /* hash table for the duplicate check of large objects */
     uint32_t scratch_cap;
 };
@@ -96,8 +96,8 @@ static inline bool tape_eq(const struct tape *t, uint32_t i, struct slice text) 
 }
 /* Decoded text of a string: borrowed from the source when it has no escapes, else built in the arena. */
 struct slice tape_text(const struct tape *t, uint32_t i, struct arena *a);
-/* Decodes what stands at *p inside a string that was parsed: one escape (at most 4 bytes), or one byte as it
- * is. Moves *p on and returns how many bytes went to `out`. */
+/* Decodes one escape (at most 4 bytes) or one byte at *p inside a parsed string. Advances *p and returns the
+ * number of bytes written to `out`. */
 size_t tape_unescape(const char **p, char *out);
 /* Exact: false for fractions, exponents, other types and what does not fit. */
 bool tape_int(const struct tape *t, uint32_t i, int64_t *ret_value);
@@ -109,7 +109,7 @@ bool tape_double(const struct tape *t, uint32_t i, double *ret_value);
 #define TAPE_FOR_MEMBER(t, obj, key)                                                                         \
     for (uint32_t key = (obj) + 1; key < (t)->nodes[obj].next; key = (t)->nodes[key + 1].next)
 
-/* Gives back memory that an unusually large text made the tape take. */
+/* Frees memory that an unusually large text allocated. */
 void tape_trim(struct tape *t);
 
 /* Up to the first byte that is not plain inside a string: quote, backslash, control, or not ASCII. */

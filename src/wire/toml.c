@@ -1,5 +1,5 @@
-/* A table is known by a number, and a name by the number of its table and its own bytes: what TOML says about
- * defining things once is said of names.
+/* Each table has a number. A name is identified by the number of its table and its own bytes, and its kind
+ * decides whether TOML allows it to be defined again.
  *
  *   [a.b]       a: IMPLIED by the header   a.b: TABLE
  *   c.d = 1     a.b.c: DOTTED              a.b.c.d: VALUE
@@ -21,10 +21,10 @@ struct name {
 /* A list or an inline table that is open. */
 struct frame {
     bool list;
-    bool any, comma; /* a value is there; a comma stands behind it */
-    uint32_t table;  /* that is open again when this one closes, with the path's depth there */
+    bool any, comma; /* a value was read; a comma follows it */
+    uint32_t table;  /* the table and path depth to return to when this one closes */
     uint32_t table_depth;
-    size_t item; /* whose value it is; NO_ITEM inside a list */
+    size_t item; /* the item of the value; NO_ITEM inside a list */
 };
 
 #define NO_ITEM SIZE_MAX
@@ -36,14 +36,14 @@ struct reader {
     struct toml *to;
     size_t cap;
     struct map names;
-    uint32_t tables; /* numbers given so far; the whole file is table 0 */
-    uint32_t table;  /* that is open, and the length of its path */
+    uint32_t tables; /* numbers assigned so far; the file itself is table 0 */
+    uint32_t table;  /* the open table, and the length of its path */
     uint32_t table_depth;
-    bool listed;                      /* it is, or is inside, an element of an array of tables */
-    struct slice path[TOML_PATH_MAX]; /* of the table that is open, then of the pair */
+    bool listed;                      /* the open table is, or is inside, an element of an array of tables */
+    struct slice path[TOML_PATH_MAX]; /* of the open table, then of the pair */
     struct frame open[TOML_NEST_MAX];
     uint32_t open_count;
-    uint32_t lists; /* among them */
+    uint32_t lists; /* lists among them */
     struct err *err;
 };
 
@@ -89,7 +89,7 @@ static int skip_lines(struct reader *r) {
     }
 }
 
-/* Nothing but a comment may follow on a line. */
+/* Only a comment may follow on a line. */
 static int end_line(struct reader *r) {
     skip_spaces(r);
     if (skip_comment(r) < 0)
@@ -146,7 +146,7 @@ static int read_key(struct reader *r, uint32_t depth, uint32_t *ret_depth) {
 
 static uint32_t new_table(struct reader *r) { return ++r->tables; }
 
-/* The name of this key in this table; one that was not there is of kind `fresh`, with a table of its own. */
+/* The name of this key in this table; a new one gets the kind `fresh` and a table number. */
 static struct name *name_in(struct reader *r, uint32_t table, struct slice key, enum name_kind fresh,
                             bool *ret_fresh) {
     struct slice full = arena_join(r->arena, slice_of((const char *)&table, sizeof(table)), key);
@@ -201,7 +201,7 @@ static int open_element(struct reader *r, uint32_t depth) {
     return 0;
 }
 
-/* Takes the name of a pair in the open table, through its dotted parts. */
+/* Defines the name of a pair in the open table, through its dotted parts. */
 static int name_pair(struct reader *r, uint32_t depth) {
     uint32_t table = r->table;
     bool fresh;
@@ -283,8 +283,8 @@ static void close_frame(struct reader *r) {
     end_item(r, f->item);
 }
 
-/* A value of a pair whose path has this depth, or of a list. What a list or an inline table holds is read
- * later. */
+/* A value of a pair whose path has this depth, or of a list. The contents of a list or an inline table are
+ * read later. */
 static int read_value(struct reader *r, size_t item, uint32_t depth) {
     const char c = peek(r);
     const enum toml_type type = c == '"' || c == '\'' ? TOML_STRING
@@ -330,7 +330,7 @@ static int read_one_pair(struct reader *r) {
     return read_value(r, item, depth);
 }
 
-/* The next step inside the list or inline table that was opened last. */
+/* Reads the next part of the innermost open list or inline table. */
 static int read_inside(struct reader *r) {
     struct frame *f = &r->open[r->open_count - 1];
     if (!f->list)
@@ -355,7 +355,7 @@ static int read_inside(struct reader *r) {
     return f->list ? read_value(r, NO_ITEM, r->table_depth) : read_one_pair(r);
 }
 
-/* One pair with everything that it holds. */
+/* Reads one pair with its entire value. */
 static int read_pair(struct reader *r) {
     if (read_one_pair(r) < 0)
         return -1;
@@ -391,7 +391,7 @@ int toml_parse(struct slice src, struct arena *a, struct toml *ret_toml, struct 
     return rc;
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 bool toml_below(const struct toml_item *item, const struct slice *path, size_t depth) {
     if (item->depth < depth)
@@ -415,8 +415,8 @@ bool toml_text(const struct toml *t, const struct toml_item *item, struct arena 
            toml_decode_string(slice_of(t->src.ptr + item->value, item->end - item->value), a, ret_text);
 }
 
-/* One part of a value that was checked when it was read, written as JSON. False for what JSON cannot say, and
- * for dotted keys, which would need their table gathered first. */
+/* Writes one part of a value, checked before, as JSON. False for values that JSON does not have, and for
+ * dotted keys, whose table would have to be collected first. */
 static bool put_part(struct reader *r, struct buf *out) {
     struct slice rest = slice_from(r->src, r->at), text;
     const bool list = r->open[r->open_count - 1].list;
@@ -499,7 +499,7 @@ void toml_quote(struct buf *out, struct slice text) {
     do {
         more = slice_cut(&text, 0x7f, &run);
         emit_escape(out, run);
-        buf_put_str(out, more ? "\\u007F" : ""); /* JSON leaves it as it is, TOML does not */
+        buf_put_str(out, more ? "\\u007F" : ""); /* JSON allows DEL in a string, TOML does not */
     } while (more);
     buf_put_char(out, '"');
 }

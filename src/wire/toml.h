@@ -1,6 +1,6 @@
-/* TOML 1.0, as far as an editor needs it that changes some values and leaves every other byte as it was:
- * where tables and values stand, under which keys, and what they say. Everything is checked, what no caller
- * asks for too: a file that another reader of TOML refuses must not look right here.
+/* TOML 1.0 for an editor that changes some values and leaves every other byte unchanged: where tables and
+ * values are, their keys and their values. The entire file is checked, because a file that another TOML
+ * parser refuses must not be accepted here.
  *
  *   [mcp_servers.files]          a header   path mcp_servers, files
  *   command = "npx"              a pair     path mcp_servers, files, command
@@ -34,18 +34,19 @@ struct toml {
 
 /* Memory comes from the arena. Errors read "line L: what". */
 int toml_parse(struct slice src, struct arena *a, struct toml *ret_toml, struct err *err);
-/* Does its path begin with these? */
+/* Does the item's path begin with this path? */
 bool toml_below(const struct toml_item *item, const struct slice *path, size_t depth);
-/* The pair at exactly this path, or NULL. Those inside arrays of tables are not looked at. */
+/* The pair at exactly this path, or NULL. Pairs inside arrays of tables are ignored. */
 const struct toml_item *toml_find(const struct toml *t, const struct slice *path, size_t depth);
 /* A string's text, decoded, in the arena. False for other types, and when it holds U+0000. */
 bool toml_text(const struct toml *t, const struct toml_item *item, struct arena *a, struct slice *ret_text);
-/* As JSON. False for what JSON cannot say (times, infinities) and for an inline table with dotted keys. */
+/* As JSON. False for values that JSON does not have (times, infinities) and for an inline table with dotted
+ * keys. */
 bool toml_json(const struct toml *t, const struct toml_item *item, struct arena *a, struct buf *out);
-/* Where the line begins that holds this byte, and where the next one does. */
+/* Offset of the start of the line that contains this byte, and of the next line. */
 uint32_t toml_line_start(const struct toml *t, uint32_t at);
 uint32_t toml_line_end(const struct toml *t, uint32_t at);
-/* Where the first element of a list stands, or its closing bracket; false when it is no list. */
+/* Offset of the first element of a list, or of its closing bracket; false when it is not a list. */
 bool toml_array_first(const struct toml *t, const struct toml_item *item, uint32_t *ret_at, bool *ret_empty);
 /* A string as TOML writes it. */
 void toml_quote(struct buf *out, struct slice text);

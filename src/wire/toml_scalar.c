@@ -10,7 +10,7 @@
 
 static char byte_at(struct slice s, size_t at) { return at < s.len ? s.ptr[at] : '\0'; }
 
-/* Is there a quote three times? */
+/* Are there three quotes in a row? */
 static bool is_triple(struct slice s, size_t at, char quote) {
     return byte_at(s, at) == quote && byte_at(s, at + 1) == quote && byte_at(s, at + 2) == quote;
 }
@@ -27,8 +27,8 @@ static int32_t read_hex(struct slice s, size_t at, size_t digits) {
     return c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? -1 : (int32_t)c;
 }
 
-/* Behind a backslash at the end of a line, the line end and all white space up to the next text are not
- * there. Returns where that text begins, or `at` when no line ends here. */
+/* A backslash at the end of a line removes the line end and all white space up to the next text. Returns
+ * where that text begins, or `at` when no line ends here. */
 static size_t skip_line_end(struct slice s, size_t at) {
     bool newline = false;
     size_t end = at;
@@ -40,7 +40,7 @@ static size_t skip_line_end(struct slice s, size_t at) {
     return newline ? end : at;
 }
 
-/* The bytes that an escape takes behind its backslash; 0 when it is none. */
+/* Length of an escape after its backslash; 0 when it is invalid. */
 static size_t escape_len(struct slice s, size_t at, bool lines) {
     char c = byte_at(s, at);
     if (c && strchr("btnfr\"\\", c))
@@ -52,7 +52,7 @@ static size_t escape_len(struct slice s, size_t at, bool lines) {
     return lines ? skip_line_end(s, at) - at : 0;
 }
 
-/* May this byte stand in a string as it is? */
+/* Is this byte allowed unescaped in a string? */
 static bool is_text(struct slice s, size_t at, bool lines) {
     unsigned char c = (unsigned char)byte_at(s, at);
     if (lines && (c == '\n' || (c == '\r' && byte_at(s, at + 1) == '\n')))
@@ -73,7 +73,7 @@ const char *toml_skip_string(struct slice s, size_t *at) {
             i += len;
         } else if (lines ? is_triple(s, i, quote) : s.ptr[i] == quote) {
             i += lines ? 3 : 1;
-            /* One or two quotes may stand right before the closing ones. */
+            /* One or two quotes may directly precede the closing ones. */
             for (int more = 0; lines && more < 2 && byte_at(s, i) == quote; more++)
                 i++;
             *at = i;
@@ -99,7 +99,7 @@ static void put_code_point(struct buf *out, uint32_t c) {
     buf_put(out, bytes, len);
 }
 
-/* Puts what an escape stands for; *at is behind its backslash and moves behind it. */
+/* Decodes an escape; *at points behind its backslash and is moved behind the escape. */
 static void put_escape(struct slice body, size_t *at, struct buf *out) {
     static const char from[] = "btnfr\"\\", to[] = "\b\t\n\f\r\"\\";
     const char c = body.ptr[*at], *found = strchr(from, c);
@@ -141,7 +141,7 @@ static bool is_plain_char(char c) {
 
 size_t toml_plain_len(struct slice text) {
     size_t len = 0;
-    /* A date may be parted from its time by one space. */
+    /* One space may separate a date from its time. */
     while (is_plain_char(byte_at(text, len)) ||
            (len == 10 && text.ptr[4] == '-' && byte_at(text, len) == ' ' && is_digit(byte_at(text, len + 1))))
         len++;
@@ -163,7 +163,7 @@ static size_t digits_len(struct slice s, size_t at, int base) {
     return end > at && s.ptr[end - 1] == '_' ? 0 : end - at;
 }
 
-/* Exactly `count` decimal digits, as a number; -1 when they are not there. */
+/* Exactly `count` decimal digits as a number, or -1. */
 static int number_at(struct slice s, size_t at, size_t count) {
     int value = 0;
     for (size_t i = 0; i < count; i++) {
@@ -183,7 +183,7 @@ static bool is_date(struct slice s) {
     return day <= days[month - 1] + (month == 2 && leap);
 }
 
-/* HH:MM:SS with an optional fraction; how many bytes, 0 for none. */
+/* Length of HH:MM:SS with an optional fraction; 0 for none. */
 static size_t time_len(struct slice s) {
     const int hour = number_at(s, 0, 2), minute = number_at(s, 3, 2), second = number_at(s, 6, 2);
     if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60 || s.ptr[2] != ':' ||
@@ -252,7 +252,7 @@ static enum toml_plain number_kind(struct slice s) {
     return at == s.len ? TOML_PLAIN_FLOAT : TOML_PLAIN_BAD;
 }
 
-/* An integer in the form that JSON has; false when it does not fit 64 bits, which TOML wants refused. */
+/* An integer in JSON syntax; false when it does not fit 64 bits, which TOML requires to be refused. */
 static bool put_integer(struct slice raw, struct buf *out) {
     char digits[80];
     size_t len = 0;

@@ -4,16 +4,16 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
-/* Moves *at behind the string that begins there. NULL, or what is wrong with it; *at is then where. */
+/* Moves *at behind the string that begins there. Returns NULL, or the fault, with *at at its position. */
 const char *toml_skip_string(struct slice src, size_t *at);
 /* A string with its quotes, checked before, as text. False when it holds U+0000, which no setting can. */
 bool toml_decode_string(struct slice raw, struct arena *a, struct slice *ret_text);
 
 enum toml_plain { TOML_PLAIN_BAD, TOML_PLAIN_BOOL, TOML_PLAIN_INT, TOML_PLAIN_FLOAT, TOML_PLAIN_OTHER };
 
-/* How many bytes of the text look like a number, a truth value or a time. */
+/* Length of the prefix that could be a number, a boolean or a time. */
 size_t toml_plain_len(struct slice text);
-/* What they are; other: a time, an infinity or no number, for which JSON has no word. */
+/* Its kind; other: a time, an infinity or NaN, which JSON does not have. */
 enum toml_plain toml_plain_kind(struct slice raw);
-/* As JSON. False for what it cannot say. */
+/* As JSON. False for values that JSON does not have. */
 bool toml_plain_json(struct slice raw, struct buf *out);

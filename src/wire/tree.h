@@ -1,5 +1,5 @@
-/* Configuration documents as a tree that remembers where everything stood in the text. It lives in an arena
- * alone: the text may go. tree_parse.h reads one. */
+/* A configuration document as a tree with the position of every node in the text. It lives in an arena; the
+ * text may be freed. tree_parse.h parses one. */
 #pragma once
 
 #include "base/arena.h"
@@ -34,7 +34,7 @@ struct tree_mark {
 /* err "line L, column C: …". */
 int tree_fault(struct err *err, struct tree_mark at, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* As much of a text as fits into a message. */
+/* A text shortened to fit into a message. */
 struct slice tree_show(struct slice text);
 
 /* err "line L, column C: unknown key `X`, did you mean `Y`?" for the first member not among `known`

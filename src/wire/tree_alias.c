@@ -1,5 +1,5 @@
-/* Anchors of YAML: an alias becomes a copy of what its anchor marked, and a merge key (<<) brings in the
- * members that a map does not have itself. */
+/* Anchors of YAML: an alias becomes a copy of its anchor's node, and a merge key (<<) adds the members that
+ * a map does not have itself. */
 #include "base/map.h"
 #include "wire/tree_build.h"
 
@@ -56,7 +56,7 @@ int tree_build_copy(struct tree_build *b, const struct tree *from, struct tree_m
     }
 }
 
-/* Takes the member out of the map that is being built. */
+/* Removes the member from the map that is being built. */
 static void tree_unlink(struct tree_level *level, struct tree *member) {
     struct tree **link = &level->container->child;
     while (*link != member)
@@ -68,7 +68,7 @@ static void tree_unlink(struct tree_level *level, struct tree *member) {
         level->last = level->last->next;
 }
 
-/* Moves over what the map does not have; the nodes are a copy already. */
+/* Moves the members that the map does not have; the nodes are already a copy. */
 static void tree_take_members(struct tree_level *level, struct tree *from, struct map *have) {
     for (struct tree *member = from->child, *next; member; member = next) {
         next = member->next;

@@ -10,7 +10,7 @@ void tree_cursor_init(struct tree_cursor *c, struct slice text) {
     *c = (struct tree_cursor){.text = text, .at = {1, 1}};
 }
 
-/* Bytes of the character whose first byte this is. */
+/* Length of the character with this first byte. */
 size_t tree_char_len(unsigned char first) {
     return first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
 }

@@ -1,10 +1,9 @@
-/* What both readers of configuration documents share: places in the text and the making of the tree. Not for
- * other rooms. */
+/* Shared by the YAML and JSON readers: positions in the text, and building the tree. Not for other rooms. */
 #pragma once
 
 #include "wire/tree.h"
 
-/* Walks the text forward, counting. LF, CRLF and CR each end a line. */
+/* Moves forward through the text and counts lines. LF, CRLF and CR each end a line. */
 struct tree_cursor {
     struct slice text;
     size_t offset;
@@ -27,24 +26,24 @@ struct tree_build {
 };
 
 void tree_cursor_init(struct tree_cursor *c, struct slice text);
-/* Bytes of a character that begins with `first`. */
+/* Length of the character that begins with `first`. */
 size_t tree_char_len(unsigned char first);
 void tree_cursor_step(struct tree_cursor *c);                          /* one character */
 struct tree_mark tree_cursor_to(struct tree_cursor *c, size_t offset); /* never backwards */
 /* Is the next thing a key? */
 bool tree_build_wants_key(const struct tree_build *b);
 int tree_build_key(struct tree_build *b, struct slice text, struct tree_mark at);
-/* A node in its place, or NULL and err. */
+/* Adds a node at the current position; NULL and err on failure. */
 struct tree *tree_build_add(struct tree_build *b, enum tree_type type, struct tree_mark at);
 int tree_build_open(struct tree_build *b, enum tree_type type, struct tree_mark at);
 int tree_build_close(struct tree_build *b);
 /* A string with its decoded text; refuses NUL. */
 int tree_build_string(struct tree_build *b, struct slice text, struct tree_mark at);
 
-/* A copy of a node that is whole, as the next value. `at`: the alias. */
+/* Adds a copy of a complete node as the next value. `at`: the alias. */
 int tree_build_copy(struct tree_build *b, const struct tree *from, struct tree_mark at);
-/* The innermost map, before it is closed: what its member `<<` brings takes the place of that member. */
+/* For the innermost map, before it is closed: replaces its member `<<` by the members that it merges. */
 int tree_build_merge(struct tree_build *b);
 
-/* A text whose characters have been checked. */
+/* Reads a text whose characters have been checked. */
 int tree_read_yaml(struct slice text, struct arena *a, const struct tree **ret_root, struct err *err);

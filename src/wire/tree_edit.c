@@ -41,7 +41,7 @@ static struct tree **find_place(struct tree *parent, const struct tree_step *ste
 
 static bool is_append(const struct tree_step *step) { return step->key.ptr && slice_is(step->key, "-"); }
 
-/* What a missing node on the way has to be, by the step behind it. */
+/* The type of a missing node on the path, given the next step. */
 static enum tree_type type_for(const struct tree_step *next) {
     return is_append(next) || !next->key.ptr ? TREE_LIST : TREE_MAP;
 }
@@ -140,7 +140,7 @@ void tree_json(const struct tree *t, struct emit *e) {
     }
 }
 
-/* "5/minute": what rates look like, and numbers do not. */
+/* "5/minute": a rate, not a number. */
 static bool is_rate(struct slice text) {
     size_t digits = 0;
     while (digits < text.len && text.ptr[digits] >= '0' && text.ptr[digits] <= '9')
@@ -149,7 +149,7 @@ static bool is_rate(struct slice text) {
            text.ptr[digits + 1] <= 'z';
 }
 
-/* Text that YAML reads as that text without quotes, in flow style too. */
+/* Text that YAML reads back unchanged without quotes, in flow style too. */
 static bool is_plain(struct slice text) {
     if (!text.len || text.len > EDIT_FLOW_MAX || text.ptr[text.len - 1] == ' ' ||
         text.ptr[text.len - 1] == ':')
@@ -232,7 +232,7 @@ static void put_items(struct buf *out, const struct tree *t, uint32_t indent) {
     }
 }
 
-/* Conditions and their like are small: on one line they read best. */
+/* Small values such as conditions are written on one line. */
 static bool fits_line(const struct tree *t) {
     bool deep = false;
     for (const struct tree *c = t->child; c; c = c->next)
@@ -243,7 +243,7 @@ static bool fits_line(const struct tree *t) {
     return t->count == 0 || (!deep && t->type == TREE_LIST && text.len <= EDIT_FLOW_MAX);
 }
 
-/* Behind "key:" or "-", with the line's end. */
+/* After "key:" or "-", with the line end. */
 static void put_value(struct buf *out, const struct tree *t, uint32_t indent) {
     bool block = (t->type == TREE_MAP || t->type == TREE_LIST) && !fits_line(t);
     buf_put_char(out, block ? '\n' : ' ');
@@ -260,7 +260,7 @@ static void put_value(struct buf *out, const struct tree *t, uint32_t indent) {
 /* ---- lines ---- */
 
 struct lines {
-    struct slice *items; /* each with its end, where it has one */
+    struct slice *items; /* each with its line end, if it has one */
     size_t count;
 };
 
@@ -299,10 +299,10 @@ static bool starts_item(struct slice line, uint32_t indent) {
 struct entry {
     size_t from, to;
     uint32_t indent;  /* of its key or dash */
-    bool behind_dash; /* its key is the first of an element, whose dash stands on the same line */
+    bool behind_dash; /* the first key of an element; the dash is on the same line */
 };
 
-/* The line behind the entry that begins at `from`; comments and blank lines at its end are not part of it. */
+/* The line after the entry that begins at `from`; trailing comments and blank lines are not part of it. */
 static size_t entry_end(const struct lines *l, size_t from, uint32_t indent, bool item) {
     size_t to = from + 1;
     for (size_t i = to; i < l->count; i++) {
@@ -317,7 +317,7 @@ static size_t entry_end(const struct lines *l, size_t from, uint32_t indent, boo
     return to;
 }
 
-/* Where a member or an element stands, when it is in block style. */
+/* Locates a member or an element in block style. */
 static bool locate(const struct lines *l, const struct tree *parent, const struct tree *t,
                    struct entry *ret) {
     bool item = parent->type == TREE_LIST;
@@ -335,7 +335,7 @@ static bool locate(const struct lines *l, const struct tree *parent, const struc
         ret->to = entry_end(l, ret->from, ret->indent, false);
         return true;
     }
-    /* The dash stands before the value: on its line, or on one above. */
+    /* The dash is on the value's line or on one above. */
     for (size_t i = line; i-- > 0;) {
         uint32_t in = indent_of(l->items[i]);
         if (is_void(l->items[i]))
@@ -352,12 +352,12 @@ static bool locate(const struct lines *l, const struct tree *parent, const struc
 
 struct change {
     const struct lines *lines;
-    size_t from, to; /* lines that go */
-    struct buf text; /* that come in their place */
+    size_t from, to; /* lines to replace */
+    struct buf text; /* the replacement */
 };
 
-/* What stands behind a value on its line, from the spaces before its # on; not where a quote makes it
- * doubtful. */
+/* The comment after a value on its line, with the spaces before its #; empty when quotes make it ambiguous.
+ */
 static struct slice comment_of(struct slice line, size_t from) {
     line = slice_of(line.ptr, line.len - (line.len && line.ptr[line.len - 1] == '\n'));
     for (size_t i = from; i + 1 < line.len && line.ptr[i] != '"' && line.ptr[i] != '\''; i++)
@@ -393,7 +393,7 @@ static void rewrite(struct change *c, const struct entry *e, const struct tree *
     put_value(&c->text, fresh, e->indent);
 }
 
-/* The whole entry anew; the comment behind it on its line stays. */
+/* Rewrites an entry; the comment on its line stays. */
 static void replace(struct change *c, const struct entry *e, const struct tree *parent,
                     const struct tree *fresh) {
     struct slice comment = comment_of(c->lines->items[e->from], e->indent);
@@ -409,7 +409,7 @@ static void replace(struct change *c, const struct entry *e, const struct tree *
     buf_put_slice(&c->text, slice_from(buf_slice(&old), (size_t)end));
 }
 
-/* A new last entry behind this one, which is in block style. */
+/* Adds an entry after this one, which is in block style. */
 static void append(struct change *c, const struct entry *last, const struct tree *parent,
                    const struct tree *fresh) {
     c->from = c->to = last->to;
@@ -436,7 +436,7 @@ static const struct tree *last_of(const struct tree *t) {
     return c;
 }
 
-/* Goes down both trees; *c says which lines change. False: the place is not in block style anywhere. */
+/* Descends both trees; *c says which lines change. False: no part of the path is in block style. */
 static bool place_change(struct change *c, const struct tree *root, const struct tree *model,
                          const struct tree_edit *edit) {
     const struct tree *parent = root, *fresh = model, *above = NULL, *above_fresh = NULL;
@@ -464,7 +464,7 @@ static bool place_change(struct change *c, const struct tree *root, const struct
             return true;
         }
         if (i + 1 == edit->depth)
-            break; /* the only one, or the first of an element: what is around it is written anew */
+            break; /* the only entry, or the first of an element: rewrite the entry around it */
         above = parent;
         above_fresh = now;
         around = here;

@@ -28,7 +28,7 @@ struct tree_edit {
     const struct tree *value; /* NULL: the entry is taken out */
 };
 
-/* Members and lists that are missing on the way are made. Taking out what is not there changes nothing. */
+/* Creates missing members and lists on the path. Removing an absent entry changes nothing. */
 int tree_edit(struct slice text, const struct tree_edit *edit, struct buf *out, struct err *err);
 /* The tree as JSON. */
 void tree_json(const struct tree *t, struct emit *e);

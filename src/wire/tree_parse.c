@@ -6,14 +6,14 @@
 
 #include <math.h>
 
-/* Refuses what two readers of one text could take differently: odd UTF-8, control characters, line ends that
- * only some count, marks that change the order of what is shown. */
+/* Refuses characters that two parsers could treat differently: malformed UTF-8, control characters, line
+ * ends that only some count, bidirectional overrides. */
 static int tree_check_text(struct slice text, struct err *err);
 static int tree_from_tape(const struct tape *t, struct arena *a, const struct tree **ret_root,
                           struct err *err);
 static int tree_tape_fault(const struct tape *t, enum tape_fault fault, size_t at, struct err *err);
 
-/* Without the byte-order mark that some editors put in front. */
+/* Skips the byte-order mark that some editors write. */
 static struct slice tree_skip_bom(struct slice text) {
     return slice_starts(text, SLICE("\xef\xbb\xbf")) ? slice_from(text, 3) : text;
 }
@@ -23,8 +23,8 @@ static bool tree_looks_like_json(struct slice text) {
     return text.len && (text.ptr[0] == '{' || text.ptr[0] == '[');
 }
 
-/* A text that passed tree_check_text. With `yaml_too`, what is no JSON at all is tried as YAML in braces; a
- * JSON text with, say, a duplicate key stays refused. */
+/* Reads a text that passed tree_check_text. With `yaml_too`, a text that is not JSON at all is parsed as
+ * YAML in braces; JSON with, for instance, a duplicate key stays refused. */
 static int tree_read_json(struct slice text, struct arena *a, bool yaml_too, const struct tree **ret_root,
                           struct err *err) {
     cleanup_tape struct tape t;
@@ -55,7 +55,7 @@ int tree_parse_json(struct slice text, struct arena *a, const struct tree **ret_
 
 /* ---- characters ---- */
 
-/* Why a character may not stand in a configuration document, or NULL. */
+/* Why a character is not allowed in a configuration document, or NULL. */
 static const char *tree_char_fault(struct slice rest) {
     const unsigned char *p = (const unsigned char *)rest.ptr;
     if (p[0] < 0x80) {
@@ -96,13 +96,13 @@ static int tree_check_text(struct slice text, struct err *err) {
 
 /* ---- JSON ---- */
 
-/* Where the bytes of a value begin, its quote included. */
+/* Offset of a value's first byte, including its quote. */
 static size_t tree_node_offset(const struct tape *t, uint32_t i) {
     return (size_t)(tape_raw(t, i).ptr - t->src.ptr);
 }
 
-/* The object whose keys were found wanting is the one that ends at the fault; its nodes are whole. Both
- * places are worth telling, so both keys are looked up again. */
+/* The object with the duplicate key is the one that ends at the fault; its nodes are complete. Both keys are
+ * looked up again to report both positions. */
 static int tree_tape_duplicate(const struct tape *t, uint32_t obj, struct err *err) {
     cleanup_arena struct arena a;
     struct map seen;

@@ -1,9 +1,9 @@
-/* Configuration documents: YAML or JSON read into one strict tree that remembers where everything stood.
- * YAML by libyaml events, with aliases and merge keys resolved: no tags, duplicate keys, several documents or
- * non-string keys. JSON by the tape, with its strictness. Scalars are typed by the YAML 1.2 core schema
- * (yes/no/on/off are strings), with the 1_000 and 0b11 of YAML 1.1; a leading zero, which is octal to one and
- * decimal to the other, is refused; quoted scalars are always strings. Refused in either: control characters,
- * Unicode line separators and bidirectional overrides written raw, NUL however written, numbers that are not
+/* Configuration documents: YAML or JSON parsed into one strict tree with positions. YAML is read by libyaml
+ * events, with aliases and merge keys resolved: no tags, duplicate keys, several documents or non-string
+ * keys. JSON is read by the tape, as strictly. Scalars are typed by the YAML 1.2 core schema (yes/no/on/off
+ * are strings), with the 1_000 and 0b11 of YAML 1.1. A leading zero is refused, because it is octal in YAML
+ * 1.1 and decimal in 1.2; quoted scalars are always strings. Refused in both formats: unescaped control
+ * characters, Unicode line separators and bidirectional overrides, NUL however written, numbers that are not
  * finite. */
 #pragma once
 

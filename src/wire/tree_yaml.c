@@ -44,7 +44,7 @@ static struct tree_mark tree_yaml_mark(yaml_mark_t mark) {
     return (struct tree_mark){(uint32_t)mark.line + 1, (uint32_t)mark.column + 1};
 }
 
-/* What libyaml has to say, and where. */
+/* libyaml's error message and its position. */
 static int tree_yaml_fault(const struct tree_yaml *y, const yaml_parser_t *parser) {
     struct tree_mark at = tree_yaml_mark(parser->problem_mark);
     const char *problem = parser->problem ? parser->problem : "not valid YAML";
@@ -154,7 +154,7 @@ enum tree_plain {
     PLAIN_INT,
     PLAIN_FLOAT,
     PLAIN_NOT_FINITE,
-    PLAIN_OCTAL /* to YAML 1.1, and decimal to 1.2 */
+    PLAIN_OCTAL /* octal in YAML 1.1, decimal in 1.2 */
 };
 
 static const struct tree_word {
@@ -240,7 +240,7 @@ static enum tree_plain tree_classify(struct slice text) {
     return at == text.len ? PLAIN_FLOAT : PLAIN_STRING;
 }
 
-/* Fills in what fits; an integer that does not fit 64 bits becomes a float. */
+/* Sets the value; an integer that does not fit 64 bits becomes a float. */
 static int tree_yaml_number(struct tree *node, enum tree_plain plain) {
     struct slice text = node->text;
     size_t start;

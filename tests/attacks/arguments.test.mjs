@@ -8,6 +8,23 @@ import { cli, legacyServer, startGate, startUpstream, tempDir, tempFile, use } f
 const AWS = `AKIA${'QYLPMN5HFIQR7XYZ'}`, GITHUB = `ghp_${'aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6'}`;
 const CARD = '4111 1111 1111 1111', MAIL = 'anna.berg@corp.example';
 const allow = { version: '1', default: 'allow' };
+const wrapped = (width) => Buffer.from(`${'Some words before it. '.repeat(2)}${GITHUB} and some words after it.`).toString('base64').replace(new RegExp(`.{${width}}`, 'g'), '$&\n');
+
+/** Forms that a program turns back at once: escapes, byte values, base32, pieces, letters apart, backwards, rot13. */
+function disguises(value) {
+  const codes = [...value].map((c) => c.charCodeAt(0)), hex = codes.map((code) => code.toString(16).padStart(2, '0')), each = (f) => [...value].map(f).join('');
+  const bits = codes.map((code) => code.toString(2).padStart(8, '0')).join(''), letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
+  const base32 = bits.padEnd(Math.ceil(bits.length / 5) * 5, '0').replace(/.{5}/g, (five) => letters[parseInt(five, 2)]);
+  return [
+    ['escapes', `key: ${hex.map((h) => `\\x${h}`).join('')}`], ['escapes_one', value.replace(value[3], `\\x${hex[3]}`)], ['octal_escapes', codes.map((code) => `\\${code.toString(8)}`).join('')],
+    ['percent_u', hex.map((h) => `%u00${h}`).join('')], ['quoted_printable', hex.map((h) => `=${h.toUpperCase()}`).join('')],
+    ['hex_blanks', hex.join(' ')], ['hex_colons', `dump ${hex.join(':')} end`], ['hex_list', `[${hex.map((h) => `0x${h}`).join(', ')}]`], ['decimal_bytes', codes.join(', ')],
+    ['bytes', codes, 'args.bytes[0]'], ['buffer_bytes', { type: 'Buffer', data: codes }, 'args.buffer_bytes.data[0]'], ['base32', `${base32}=`], ['base32_small', `${base32.toLowerCase()}.example.org`],
+    ['letters', each((c) => `${c} `)], ['dashes', each((c) => `${c}-`)], ['lines', `${value.slice(0, 11)}\n${value.slice(11)}`], ['joined', `"${value.slice(0, 9)}" + "${value.slice(9)}"`],
+    ['pieces', [value.slice(0, 9), value.slice(9, 20), value.slice(20)], 'args.pieces[0]'], ['characters', [...value], 'args.characters[0]'], ['halves', { a: value.slice(0, 9), b: value.slice(9) }, 'args.halves.a'],
+    ['backwards', [...value].reverse().join('')], ['rot13', value.replace(/[a-z]/gi, (c) => String.fromCharCode((c <= 'Z' ? 90 : 122) >= c.charCodeAt(0) + 13 ? c.charCodeAt(0) + 13 : c.charCodeAt(0) - 13))],
+  ];
+}
 
 async function world(t, args, { policy = allow, rules } = {}) {
   const got = [], env = { SALLYPORT_HOME: join(tempDir(), 'home') };
@@ -45,13 +62,29 @@ describe('PII modes applied to arguments', { concurrency: 3 }, () => {
       [{ list: [1, { deep: { er: GITHUB } }] }, 'SECRET', 'args.list[1].deep.er', GITHUB],
       [{ text: `pay with ${CARD}` }, 'CREDIT_CARD', 'args.text', CARD],
       [{ card_number: 4111111111111111 }, 'CREDIT_CARD', 'args.card_number', '4111111111111111'],
+      ...['.', '_', '/'].map((sep) => [{ text: CARD.replaceAll(' ', sep) }, 'CREDIT_CARD', 'args.text', CARD.replaceAll(' ', sep)]),
       [{ json: JSON.stringify({ a: [MAIL] }) }, 'EMAIL', 'args.json', MAIL],
       [{ b64: Buffer.from(`mail ${MAIL} now`).toString('base64') }, 'EMAIL', 'args.b64', MAIL],
+      [{ b64: Buffer.from(`>>> ${GITHUB} ???`).toString('base64url') }, 'SECRET', 'args.b64', GITHUB],
+      // In lines, as the program base64 writes it: the value is cut in two. Text that is not base64 may follow.
+      [{ b64: wrapped(76) }, 'SECRET', 'args.b64', GITHUB], [{ b64: wrapped(64).replaceAll('\n', '\r\n') }, 'SECRET', 'args.b64', GITHUB],
+      [{ b64: `${wrapped(76)}\n${'Hello/again+'.repeat(6)}` }, 'SECRET', 'args.b64', GITHUB],
+      [{ b64: `${Buffer.from(`${GITHUB} is all that there is here`).toString('base64').slice(0, 88)}\n${'A1b2/C3d4'.repeat(9)}` }, 'SECRET', 'args.b64', GITHUB],
+      [{ hex: Buffer.from(GITHUB).toString('hex') }, 'SECRET', 'args.hex', GITHUB],
+      [{ hex: `dump: ${Buffer.from(`the key is ${AWS}.`).toString('hex').toUpperCase()}` }, 'SECRET', 'args.hex', AWS],
+      [{ hex: `0x${Buffer.from(GITHUB).toString('hex')}` }, 'SECRET', 'args.hex', GITHUB],
+      [{ hex: Buffer.from(CARD.replaceAll(' ', '')).toString('hex') }, 'CREDIT_CARD', 'args.hex', CARD],
+      [{ tags: `hello${[...GITHUB].map((c) => String.fromCodePoint(0xe0000 + c.codePointAt(0))).join('')}` }, 'SECRET', 'args.tags', GITHUB],
+      [{ twice: Buffer.from(Buffer.from(MAIL).toString('base64')).toString('hex') }, 'EMAIL', 'args.twice', MAIL],
       [{ [GITHUB]: 1 }, 'SECRET', 'a key of args', GITHUB],
       [{ o: { [MAIL]: { x: AWS } } }, 'EMAIL', 'a key of args.o', MAIL, AWS],
       [{ zero: `ghp_\u200b${GITHUB.slice(4)}` }, 'SECRET', 'args.zero', GITHUB.slice(4)],
+      ...disguises(GITHUB).map(([name, value, path = `args.${name}`]) => [{ [name]: value }, 'SECRET', path, GITHUB]),
+      ...disguises(CARD.replaceAll(' ', '')).filter(([name]) => /hex|bytes|escapes|percent|quoted/.test(name)).map(([name, value, path = `args.${name}`]) => [{ [name]: value }, 'CREDIT_CARD', path, CARD]),
     ]) await refused(w, await w.call(given), kind, path, values);
-    assert.equal(denial(await w.call({ note: 'nothing here' })), undefined);
+    const harmless = { note: 'nothing here', codes: Array.from({ length: 64 }, (_, i) => 32 + i), table: '12 34 56 78 90 12 34 56 78 90 11 22 33 44 55 66', mac: 'aa:bb:cc:dd:ee:ff:00:11:22:33:44:55:66:77', words: ['one', 'two', 'three'],
+      csv: Array.from({ length: 99 }, (_, i) => (i * 37) % 100).join(','), pattern: '\\d+\\x41\\x42 [a-z]', link: 'https://x.example/?id=41&a=42&b=43&c=44', base32: 'JBSWY3DPEBLW64TMMQQHI2DJOMQGS4ZANZXXI2DJNZTQ', text: 'l e t t e r s   a p a r t   a r e   a   t i t l e', digest: 'da39a3ee5e6b4b0d3255bfef95601890afd80709', hex: Buffer.from('nothing is in this text').toString('hex'), b64: Buffer.from('nothing is in this text either, not even in the next line').toString('base64').replace(/.{40}/, '$&\n') };
+    assert.equal(denial(await w.call(harmless)), undefined);
     assert.equal(w.got.length, 1);
     const log = await w.log();
     for (const value of [AWS, CARD]) assert.ok(!log.includes(value), log);

@@ -1,6 +1,7 @@
 // Signing in to the console, and what must not work with the cookie that comes of it: other origins, other sites, forms, frames, names
 // that were made to point here, tokens in scripts' reach, sessions that are over.
 import assert from 'node:assert/strict';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
@@ -36,6 +37,20 @@ const signIn = async (name = 'boss') => {
   const set = `${answer.headers['set-cookie']}`;
   return { set, cookie: set.split(';')[0] };
 };
+
+test('clients that leave while the store is asked about their cookie do no harm', async () => {
+  const [name, value] = (await signIn()).cookie.split('=');
+  const { hostname, port } = new URL(gate.origin);
+  const leave = (i) => new Promise((done) => {
+    const cookie = `${name}=${String(i).padStart(value.length, 'x')}`;
+    const socket = connect(port, hostname, () => {
+      socket.write(`GET /api/v1/status HTTP/1.1\r\nHost: ${hostname}:${port}\r\nCookie: ${cookie}\r\n\r\n`, () => socket.resetAndDestroy());
+    });
+    socket.on('close', done).on('error', () => {});
+  });
+  for (let round = 0; round < 20; round++) await Promise.all(Array.from({ length: 20 }, (_, i) => leave(round * 20 + i)));
+  assert.equal((await ask('GET', 'status', { cookie: (await signIn()).cookie })).status, 200);
+});
 
 describe('the page', () => {
   test('the page has no inline code, loads only its own files, cannot be framed, and every file exists', async () => {

@@ -62,6 +62,19 @@ describe('a server that reads loosely', { concurrency: 1 }, () => {
       assert.equal(executed.length, 3);
     });
 
+  test('is never asked for a tool by another spelling of a denied name', async (t) => {
+    // As servers do that look tools up by name.trim().toLowerCase().
+    const ran = [], tools = [{ name: 'delete_file', inputSchema: { type: 'object' } }, { name: 'read_file', inputSchema: { type: 'object' } }];
+    const upstream = use(t, await startUpstream(legacyServer({ tools, methods: { 'tools/call': ({ name }) => { ran.push(fold(name.trim())); return { content: [] }; } } })));
+    const denies = { version: '1', default: 'allow', tools: { delete_file: { action: 'deny' } }, hide: ['drop_*'] };
+    const peer = await peerFor('http', use(t, await startGate({ transport: 'http', upstream: upstream.url, policy: denies })));
+    await peer.initialize();
+    for (const name of ['delete_file', 'Delete_File', 'DELETE_FILE', 'delete_file ', '\u00a0delete_file', 'delete_ﬁle', 'ＤELETE_FILE', 'Drop_table', 'drop_table\t'])
+      await peer.exchange('tools/call', { name, arguments: {} });
+    await peer.exchange('tools/call', { name: 'read_file', arguments: {} });
+    assert.deepEqual(ran, ['read_file']);
+  });
+
   test('gets arguments that no rule reads unchanged', async (t) => {
     const peer = await connect(t);
     executed.length = 0;

@@ -1,8 +1,9 @@
 // A server that executes every call and still answers with a JSON-RPC error, as failing handlers of mcp-go do:
 // a limit must not be refunded again and again.
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
 import { after, before, describe, test } from 'node:test';
-import { legacyServer, peerFor, startGate, startUpstream, tempFile, use, within } from '../lib/index.mjs';
+import { HttpConnection, legacyServer, MODERN, peerFor, startGate, startUpstream, tempFile, use, within } from '../lib/index.mjs';
 
 const tool = (name) => ({ name, description: `Does ${name}`, inputSchema: { type: 'object', properties: { amount: { type: 'number' } } } });
 
@@ -84,6 +85,59 @@ test('a closed session keeps its slot until the server has answered', async (t) 
   await within(free(second), 'the slot to be free');
 });
 
+// Modern clients cancel by closing their connection.
+describe('a disconnected modern client keeps its slot', { concurrency: 1 }, () => {
+  async function disconnected(t, upstream) {
+    const gate = use(t, await startGate({ upstream, policy: ONE_SLOT }));
+    const peer = await peerFor('modern-http', gate);
+    const message = peer.message('tools/call', { name: 'slow', arguments: { wait: true } }, 'first');
+    const connection = await HttpConnection.open(gate.url);
+    connection.send('POST', { headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream', ...peer.headersFor(message) }, body: message });
+    return { peer, connection };
+  }
+  const gates = () => {
+    const made = {};
+    for (const name of ['arrived', 'told', 'released']) made[name] = new Promise((resolve) => { made[`${name}Now`] = resolve; });
+    return made;
+  };
+
+  test('until a server of the legacy era has answered', async (t) => {
+    const at = gates();
+    const slow = async ({ arguments: { wait } }) => { if (wait) { at.arrivedNow(); await at.released; } return { content: [] }; };
+    const plain = legacyServer({ tools: [tool('slow')], methods: { 'tools/call': slow } });
+    const upstream = use(t, await startUpstream((req, reply) => { if (req.json?.method === 'notifications/cancelled') at.toldNow(); return plain(req, reply); }));
+    const { peer, connection } = await disconnected(t, upstream.url);
+    await within(at.arrived, 'the first call');
+    connection.reset();
+    await within(at.told, 'the cancellation');
+    for (let i = 0; i < 5; i++) assert.equal((await denial(peer))?.reason, 'limit');
+    at.releasedNow();
+    await within(free(peer), 'the slot to be free');
+  });
+
+  test('while a modern server, whose stream is closed, may still work', async (t) => {
+    const at = gates();
+    const server = createServer(async (req, res) => {
+      const { id, method, params } = JSON.parse(Buffer.concat(await req.toArray()));
+      if (params.arguments?.wait) {
+        res.on('close', at.toldNow);
+        at.arrivedNow();
+        return;
+      }
+      const result = method === 'server/discover' ? { supportedVersions: [MODERN], capabilities: { tools: {} }, serverInfo: { name: 'm', version: '1' }, ttlMs: 0, cacheScope: 'public' }
+        : method === 'tools/list' ? { tools: [tool('slow')], ttlMs: 0, cacheScope: 'public' } : { content: [] };
+      res.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result: { resultType: 'complete', ...result } }));
+    });
+    await new Promise((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+    t.after(() => server.close());
+    const { peer, connection } = await disconnected(t, `http://127.0.0.1:${server.address().port}/mcp`);
+    await within(at.arrived, 'the first call');
+    connection.reset();
+    await within(at.told, 'the cancellation');
+    for (let i = 0; i < 5; i++) assert.equal((await denial(peer))?.reason, 'limit');
+  });
+});
+
 test('a closed session keeps its slot until its process has exited', async (t) => {
   // Ends neither with its input nor on SIGTERM.
   const stubborn = tempFile('stubborn.mjs', `
@@ -107,4 +161,46 @@ test('a closed session keeps its slot until its process has exited', async (t) =
   assert.equal((await denial(second))?.reason, 'limit');
   await within(free(second), 'the slot to be free');
   assert.throws(() => process.kill(pid, 0), 'the process has exited by then');
+});
+
+// The answer comes at once, and the work continues.
+test('a call that became a task keeps its slot until the task is over', async (t) => {
+  const tasks = new Map();
+  const task = (taskId) => ({ taskId, status: tasks.get(taskId), createdAt: '2026-01-01T00:00:00Z', lastUpdatedAt: '2026-01-01T00:00:00Z', ttl: 600_000 });
+  const methods = {
+    'tools/call': ({ task: wanted }) => {
+      if (!wanted) return { content: [{ type: 'text', text: 'done' }] };
+      const id = `task-${tasks.size}`;
+      tasks.set(id, 'working');
+      return { task: task(id) };
+    },
+    'tasks/get': ({ taskId }) => task(taskId),
+    'tasks/cancel': ({ taskId }) => { tasks.set(taskId, 'cancelled'); return task(taskId); },
+    'tasks/result': () => ({ content: [{ type: 'text', text: 'done' }] }),
+  };
+  const capabilities = { tools: {}, tasks: { cancel: {}, requests: { tools: { call: {} } } } };
+  const upstream = use(t, await startUpstream(legacyServer({ tools: [tool('slow')], capabilities, methods })));
+  const peer = await peerFor('stdio', use(t, await startGate({ transport: 'stdio', upstream: upstream.url, policy: ONE_SLOT })));
+  await peer.initialize();
+  const start = async () => {
+    const { json } = await peer.exchange('tools/call', { name: 'slow', arguments: {}, task: { ttl: 600_000 } });
+    return json.result.task?.taskId ?? json.result._meta['sallyport/denial'].reason;
+  };
+  const ask = async (method, taskId) => (await peer.exchange(method, { taskId })).json.result;
+
+  const first = await start();
+  assert.equal(await start(), 'limit');
+  assert.equal((await ask('tasks/get', first)).status, 'working');
+  assert.equal(await start(), 'limit', 'a question does not end the task');
+  tasks.set(first, 'completed');
+  assert.equal((await ask('tasks/get', first)).status, 'completed');
+  const second = await start();
+  assert.match(second, /^task-/);
+  assert.equal(await start(), 'limit');
+  assert.equal((await ask('tasks/cancel', second)).status, 'cancelled');
+  const third = await start();
+  assert.match(third, /^task-/);
+  assert.ok(await ask('tasks/result', third));
+  assert.match(await start(), /^task-/);
+  assert.equal((await denial(peer))?.reason, 'limit', 'also for a call without a task');
 });

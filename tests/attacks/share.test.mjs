@@ -1,10 +1,10 @@
-// One client cannot exhaust shared resources: connections and bytes of unauthenticated clients, connections and sessions of one
-// grant.
+// One client cannot exhaust shared resources: connections and bytes of unauthenticated clients, connections, sessions and server
+// processes of one grant.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { cli, fdCount, formatRequest, HttpConnection, legacyServer, mayGrow, post, rawStdio, rssBytes, sanitized, startGate, startUpstream, tempDir, tempFile, use, within } from '../lib/index.mjs';
+import { alive, cli, fdCount, formatRequest, HttpConnection, legacyServer, mayGrow, peerFor, policyFile, post, probeCommand, rawStdio, rssBytes, sanitized, startGate, startServe, startUpstream, tempDir, tempFile, use, within } from '../lib/index.mjs';
 
 const bearer = (token) => ({ Authorization: `Bearer ${token}` });
 const JSON_HEADERS = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
@@ -106,6 +106,56 @@ describe('one grant', { concurrency: 1, skip: sanitized && 'thousands of session
     assert.ok(refused > 0);
     assert.equal(await opens(gate, token.modest), 200);
     for (const connection of kept) connection.close();
+  });
+});
+
+describe('server processes', { concurrency: 1 }, () => {
+  const [command, ...args] = probeCommand('a');
+  async function processes(t, sessions, names = ['greedy', 'modest']) {
+    const env = { SALLYPORT_HOME: join(tempDir(), 'home') };
+    const token = {};
+    for (const name of names) token[name] = (await cli(['grants', 'create', name], { env })).stdout.trim();
+    const gate = use(t, await startServe({ config: { version: '1', policy: policyFile(), servers: { a: { command, args } }, sessions }, args: [], env }));
+    /** A new session whose first call needs a process: the process id, or the error. */
+    const open = async (name) => {
+      const peer = await peerFor('http', gate, { headers: bearer(token[name]) });
+      const ask = async () => {
+        const { error, result } = (await peer.exchange('tools/call', { name: 'a__mark', arguments: {} })).json;
+        return error ? error.message : JSON.parse(result.content[0].text).pid;
+      };
+      return { peer, ask, said: await ask() };
+    };
+    return { open };
+  }
+
+  test('one grant gets half of the server processes; another one still starts its own', async (t) => {
+    const { open } = await processes(t, { processes: 6 });
+    const taken = [];
+    for (let i = 0; i < 5; i++) taken.push(await open('greedy'));
+    assert.deepEqual(taken.map(({ said }) => typeof said), ['number', 'number', 'number', 'string', 'string']);
+    assert.match(taken[4].said, /^server `a` cannot be started: this grant has 3 server processes, as many as it may have; .*sessions\.processes/);
+    const other = await open('modest');
+    assert.equal(typeof other.said, 'number');
+    assert.equal(await taken[0].ask(), taken[0].said, 'its processes go on');
+    assert.equal(typeof await taken[3].ask(), 'string');
+    // Room again, when a process has exited.
+    await taken[0].peer.end();
+    await within((async () => { while (typeof await taken[3].ask() !== 'number'); })(), 'a process to exit');
+    assert.equal(alive(taken[0].said), false);
+    assert.equal(typeof await taken[4].ask(), 'string');
+  });
+
+  test('processes of sessions that have ended count until they have exited', async (t) => {
+    const { open } = await processes(t, { processes_per_grant: 2 });
+    const sessions = [await open('greedy'), await open('greedy')];
+    for (const { said } of sessions) process.kill(said, 'SIGSTOP'); // ends neither with its input nor on SIGTERM
+    for (const { peer } of sessions) await peer.end();
+    const late = await open('greedy');
+    // On a slow machine they may have been killed before the call.
+    if (sessions.every(({ said }) => alive(said)))
+      assert.match(late.said, /this grant has 2 server processes, .*sessions\.processes_per_grant/);
+    assert.equal(typeof (await open('modest')).said, 'number');
+    await within((async () => { while (typeof await late.ask() !== 'number'); })(), 'a stopped process to be killed');
   });
 });
 

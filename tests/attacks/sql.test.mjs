@@ -1,19 +1,21 @@
 // sql: read_only against a real PostgreSQL in a database that would notice: whatever the gate lets through is run there, as the owner of
 // everything, and must have assigned no transaction id, taken no lock, changed no setting, moved no sequence.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { tempDir } from '../lib/index.mjs';
 import { startPostgres, postgresPrograms } from '../lib/postgres.mjs';
 import { root, simulate } from '../policy/run.mjs';
 
 const table = (name) => readFileSync(join(root, 'tests/policy/sql', name), 'utf8').split('\n').filter(Boolean);
 const ATTACKS = table('attacks.tsv').map((line) => line.split('\t'));
 
-/** The statements that both the rule for PostgreSQL and the one for any database let through, and those that only one does. */
-function letThrough(statements) {
+/** The statements that one of the rules lets through. */
+function letThrough(statements, rules = ['read_only', { read_only: 'postgres' }]) {
   const passed = new Set();
-  for (const value of ['read_only', { read_only: 'postgres' }]) {
+  for (const value of rules) {
     const policy = { version: '1', tools: { t: { rules: [{ name: 'r', conditions: [{ path: 'args.sql', op: 'sql', value }] }] } } };
     const [answer] = simulate([{ id: 1, policy, steps: statements.map((sql) => ({ call: { name: 't', arguments: { sql } } })) }]);
     statements.forEach((sql, i) => answer.steps[i].allowed && passed.add(sql));
@@ -97,5 +99,26 @@ describe('PostgreSQL', { skip: postgresPrograms() ? false : 'no PostgreSQL here:
       AND NOT EXISTS (SELECT FROM unnest(proargtypes || prorettype) x WHERE x IN ('internal'::regtype, 'trigger'::regtype, 'event_trigger'::regtype, 'language_handler'::regtype))`).out.split('\n');
     const acting = columns.filter((name) => !harmless.includes(name) && callable.includes(name));
     assert.deepEqual(acting, []);
+  });
+});
+
+// Some servers run statements through the command-line client, where a line by itself ends a statement and the next one may be a command.
+describe('the shell of SQLite', { skip: spawnSync('sqlite3', ['--version']).status === 0 ? false : 'no sqlite3 here: scripts/setup test installs it' }, () => {
+  const dir = tempDir();
+  const run = (sql) => spawnSync('sqlite3', [':memory:'], { input: `CREATE TABLE t (a, b); CREATE TABLE users (id, name);\n${sql}\n`, cwd: dir });
+  const COMMANDS = ['.shell touch trace', '.system touch trace', '.output trace', '.once trace', '.save trace', '.backup trace', '.log trace', '.open trace\nCREATE TABLE x (a);', "ATTACH 'trace' AS x; CREATE TABLE x.y (a)", "VACUUM INTO 'trace'"];
+  const ENDS = ['\n/\n', '\ngo\n', '\nGO\n', '\n GO \n', ';\n', ';', '\r\n/\r\n', '\n\n', '\n', ' -- x\n/\n', '\n;\n', '\n/ \n', '\ngo ;\n', '\n/;\n', '/**/\n/\n'];
+  const trace = join(dir, 'trace');
+  const acts = (sql) => { rmSync(trace, { force: true }); run(sql); return existsSync(trace); };
+
+  test('executes commands between statements, so an empty answer below is evidence', () => {
+    for (const end of ['\n/\n', '\ngo\n', ';\n']) assert.ok(acts(`SELECT 1${end}.shell touch trace`), JSON.stringify(end));
+  });
+
+  test('statements that pass execute none', () => {
+    const statements = ['SELECT 1', 'SELECT a FROM t', 'VALUES (1)', 'EXPLAIN SELECT 1', "SELECT 'x'", 'WITH c AS (SELECT 1) SELECT * FROM c', 'PRAGMA table_info(t)']
+      .flatMap((sql) => ENDS.flatMap((end) => COMMANDS.flatMap((command) => [`${sql}${end}${command}`, `${command}${end}${sql}`])));
+    const passed = letThrough(statements, ['read_only', { read_only: 'sqlite' }]);
+    assert.deepEqual(passed.filter(acts), []);
   });
 });

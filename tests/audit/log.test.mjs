@@ -1,7 +1,7 @@
 // The audit log from outside: what calls leave in it, how it is read, and that it cannot be changed unnoticed.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { DatabaseSync } from 'node:sqlite';
@@ -346,6 +346,52 @@ test('a gate that cannot record says so: /readyz, status, metrics and the log ag
   assert.match(gate.child.stderr, /the audit log can be written again/);
   const events = lines((await cli(['audit', 'export'], { env })).stdout).map(({ event }) => event);
   assert.ok(events.includes('gap') && events.includes('resumed'), String(events));
+});
+
+test('a log that was deleted as a whole, or whose segment is damaged, is noticed before and after the next start', async (t) => {
+  const { gate, call, ask, home, env } = await world(t);
+  await call('ping');
+  await gate.stop();
+  const copy = join(tempDir(), 'copy');
+  cpSync(home, copy, { recursive: true });
+  for (const [where, breaks, why] of [
+    [home, () => rmSync(join(home, 'audit'), { recursive: true }), /the signed head is missing: the log was deleted/],
+    [copy, () => truncateSync(join(copy, 'audit', '000001.sqlite'), 100), /not a database|malformed|damaged/],
+  ]) {
+    breaks();
+    const at = { ...env, SALLYPORT_HOME: where };
+    const verified = await cli(['audit', 'verify'], { env: at });
+    assert.equal(verified.code, 1, verified.stdout + verified.stderr);
+    assert.match(verified.stdout, /NOT SOUND/);
+    assert.match(verified.stdout, why);
+    assert.match((await cli(['status'], { env: at })).stdout, why);
+    assert.equal(JSON.parse((await cli(['status', '--json'], { env: at })).stdout).audit.ok, false);
+    const doctor = await cli(['doctor'], { env: at });
+    assert.equal(doctor.code, 1);
+    assert.match(doctor.stdout, why);
+  }
+  const next = use(t, await startGate({ transport: 'stdio', policy: POLICY, command: server, env }));
+  await next.rpc.initialize();
+  await next.stop();
+  assert.match(next.child.stderr, /the log before this one was deleted: \d+ of its records were signed/);
+  const after = await ask('audit', 'verify');
+  assert.equal(after.code, 1);
+  assert.match(after.stdout, /the log before this one was deleted/);
+});
+
+test('a ring that is cut short under a gate ends it with a word, and the next start tells of the loss', async (t) => {
+  const { gate, call, ask, home, env } = await world(t);
+  await call('ping');
+  while (!(await ask('audit', 'query', '--json')).stdout.includes('ping')); // the log is begun
+  const [ring] = readdirSync(join(home, 'audit')).filter((file) => file.startsWith('ring-'));
+  truncateSync(join(home, 'audit', ring), 0);
+  call('ping').catch(() => {});
+  await gate.child.closed;
+  assert.match(gate.child.stderr, /cut short while it was in use/);
+  const next = use(t, await startGate({ transport: 'stdio', policy: POLICY, command: server, env }));
+  await next.rpc.initialize();
+  await next.stop();
+  assert.match(next.child.stderr, /ring-.*damaged/);
 });
 
 test('what was deleted is noticed: the ring of a killed gate, the counters, the signing key', async (t) => {

@@ -7,8 +7,9 @@ import { after, before, describe, test } from 'node:test';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
-  LEGACY, LegacyHttp, MODERN, ModernHttp, fixture, node, packages, policyFile, sallyport, sanitized, startFixture, startGate, startServe, tempDir,
+  LEGACY, LegacyHttp, MODERN, ModernHttp, fixture, node, packages, policyFile, sallyport, sanitized, startFixture, startGate, startHaproxy, startServe, tempDir,
 } from '../lib/index.mjs';
+import { certificates } from '../lib/certificates.mjs';
 import { count, serverSet, suite, worse } from './suite.mjs';
 
 // How many scenarios each set has in the pinned version, scored or not.
@@ -50,13 +51,35 @@ const LEGS = {
 Object.assign(LEGS, {
   E: { title: 'two servers behind serve, at one endpoint', transport: 'http', era: 'dual', sets: [LEGACY, MODERN], endpoint: '/mcp', excused: STDIO_CANNOT },
   F: { title: 'two servers behind serve, the fixture at its own', transport: 'http', era: 'dual', sets: [LEGACY, MODERN], endpoint: '/mcp/fixture' },
+  // haproxy deals every request to the next gate, and no gate has more than a part of the sessions.
+  G: { title: 'three gates of two workers behind haproxy', transport: 'http', era: 'dual', sets: [LEGACY, MODERN], startWith: startFleet },
 });
-const wanted = (process.env.CONFORMANCE_LEGS ?? 'A,B,C,D,E,F,client,cross,login,code').split(',');
+const wanted = (process.env.CONFORMANCE_LEGS ?? 'A,B,C,D,E,F,G,client,cross,login,code').split(',');
 
 async function startBoth(url, endpoint) {
   const gate = await startServe({ config: { version: '1', policy: policyFile(), prefix: 'never',
     servers: { fixture: { url }, thinking: { command: node, args: [packages.sequentialThinking] } } } });
   return Object.assign(gate, { url: `${gate.origin}${endpoint}` });
+}
+
+async function startFleet(url) {
+  const { file, authority, certificate } = certificates(tempDir('conformance-fleet'));
+  // Addresses of the loopback that no other test has: a port cannot be taken in between.
+  const network = `127.${1 + Math.floor(Math.random() * 253)}.${Math.floor(Math.random() * 255)}`;
+  const nodes = [1, 2, 3].map((n) => `${network}.${n}:9443`);
+  const key = join(tempDir(), 'request_state.key'), gates = [];
+  await authority('ca');
+  for (const [n, listen] of nodes.entries()) {
+    await certificate(`node${n}`, 'ca', `subjectAltName=IP:${listen.split(':')[0]}`);
+    const fleet = { listen, nodes, cert: file(`node${n}.pem`), key: file(`node${n}.key`), ca: file('ca.pem') };
+    gates.push(await startServe({ args: ['--no-auth', '--workers', '2'], config: { version: '1', policy: policyFile(), servers: { fixture: { url } }, request_state: { key }, fleet } }));
+  }
+  const proxy = await startHaproxy(gates.map(({ port }) => [port]), { http: 'http-reuse never' });
+  return {
+    url: `${proxy.origin}/mcp/fixture`,
+    get stderr() { return gates.map(({ stderr }) => stderr).join('--- next gate\n'); },
+    async stop() { await proxy.stop(); for (const gate of gates) await gate.stop(); },
+  };
 }
 
 // Scenario → the checks that a known-good client collects there.
@@ -126,14 +149,14 @@ describe('conformance, direct', () => {
 /* ---- server legs ---- */
 
 for (const name of wanted.filter((leg) => leg in LEGS)) {
-  const { title, transport, era, sets, endpoint, excused = {}, cannot = {} } = LEGS[name];
+  const { title, transport, era, sets, endpoint, startWith, excused = {}, cannot = {} } = LEGS[name];
   describe(`conformance leg ${name}: ${title}`, () => {
     let server;
     let gate;
     before(async () => {
       if (transport === 'http') {
         server = await startEra(era);
-        gate = endpoint ? await startBoth(server.url, endpoint) : await startGate({ upstream: server.url });
+        gate = startWith ? await startWith(server.url) : endpoint ? await startBoth(server.url, endpoint) : await startGate({ upstream: server.url });
       } else {
         gate = await startGate({ command: [node, fixture('conformance.mjs'), '--stdio', '--era', era] });
       }

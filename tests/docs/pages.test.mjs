@@ -1,6 +1,7 @@
 // Runs what the tutorial, the recipes and the pages about moving show. A page is one shell session in an empty directory: a block with a title is a file, a `sh` block
 // is run, and the `text` block behind it is what it prints (a line holds when it occurs in the output, in order; … stands for anything).
-// A comment in front of a block says what differs: <!-- test: status 1 -->, or <!-- test: skip needs the internet -->.
+// A comment in front of a block says what differs: <!-- test: status 1 -->, or <!-- test: skip needs the internet -->. Commands between
+// `<!-- test: setup` and `-->` are run without being shown: files that a reader has, and a page about other things need not create.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -10,13 +11,14 @@ import { freePort, node, packages, root, sallyport, tempDir } from '../lib/index
 
 const docs = path.join(root, 'docs');
 const folder = (name) => readdirSync(path.join(docs, name)).filter((file) => file.endsWith('.md') && file !== 'index.md').map((file) => `${name}/${file}`);
-const pages = ['tutorial.md', 'get-started.md', 'operate/identity-provider.md', 'operate/tls.md', 'operate/reverse-proxy.md', 'operate/kubernetes.md', 'security/self-approval.md', 'security/evidence.md', ...folder('recipes'), ...folder('migrate')];
+const pages = ['tutorial.md', 'get-started.md', 'integrations.md', 'admin.md', 'audit.md', 'backup.md', 'catalogue.md', 'identity.md', 'pii.md', 'policy.md', 'risk.md', 'sandbox.md', 'troubleshooting.md', 'operate/identity-provider.md', 'operate/tls.md', 'operate/reverse-proxy.md', 'operate/kubernetes.md', 'security/self-approval.md', 'security/evidence.md', ...folder('recipes'), ...folder('migrate')];
 const GENERATED = folder('reference'); // made and checked by scripts/reference
 
 function blocksOf(text) {
-  const found = [...text.matchAll(/^(?:<!-- test: (.*?) -->\n)?```(\w+)([^\n]*)\n([\s\S]*?)^```$/gm)];
+  const shown = text.replace(/^<!-- test: setup\n([\s\S]*?)^-->$/gm, '```sh\n$1```');
+  const found = [...shown.matchAll(/^(?:<!-- test: (.*?) -->\n)?```(\w+)([^\n]*)\n([\s\S]*?)^```$/gm)];
   return found.map(([, note = '', kind, more, body], i) => ({
-    kind, body, line: text.slice(0, found[i].index).split('\n').length,
+    kind, body, line: shown.slice(0, found[i].index).split('\n').length,
     file: more.match(/title="([^"]+)"/)?.[1],
     skip: note.startsWith('skip'), status: Number(note.match(/^status (\d+)/)?.[1] ?? 0),
   }));
@@ -46,9 +48,9 @@ function script(blocks) {
   const parts = blocks.map((block, i) => {
     if (block.file) return `mkdir -p "$(dirname '${block.file}')" && cat > '${block.file}' <<'END_OF_${i}'\n${block.body}END_OF_${i}`;
     if (block.kind !== 'sh' || block.skip) return '';
-    return `{ ${block.body}\n} 2>&1\nstatus=$?\nprintf '\\n${MARK}%s %s\\n' ${i} $status`;
+    return `failed=0\n{ ${block.body}\n} 2>&1\nstatus=$?\nprintf '\\n${MARK}%s %s %s\\n' ${i} $status $failed`;
   });
-  return `trap 'kill $(jobs -p) 2>/dev/null; wait' EXIT\n${parts.join('\n')}\n`;
+  return `trap 'kill $(jobs -p) 2>/dev/null; wait' EXIT\ntrap 'failed=$LINENO' ERR\n${parts.join('\n')}\n`;
 }
 
 function holds(expected, printed, where) {
@@ -74,8 +76,8 @@ describe('pages that can be run', { concurrency: 2 }, () => {
       let text = '';
       for (const line of run.stdout.split('\n')) {
         if (!line.startsWith(MARK)) { text += `${line}\n`; continue; }
-        const [i, status] = line.slice(MARK.length).split(' ').map(Number);
-        printed[i] = { text, status };
+        const [i, status, failed] = line.slice(MARK.length).split(' ').map(Number);
+        printed[i] = { text, status, failed };
         text = '';
       }
       for (const [i, block] of blocks.entries()) {
@@ -83,6 +85,7 @@ describe('pages that can be run', { concurrency: 2 }, () => {
         const where = `docs/${page}:${block.line}`;
         assert.ok(printed[i], `${where} did not end:\n${text}${run.stderr}`);
         assert.equal(printed[i].status, block.status, `${where}: exit status ${printed[i].status}\n${printed[i].text}`);
+        if (block.status === 0) assert.equal(printed[i].failed, 0, `${where}: a command in the block failed, although the last one did not\n${printed[i].text}`);
         if (blocks[i + 1]?.kind === 'text') holds(blocks[i + 1].body, printed[i].text, where);
       }
     });
@@ -93,4 +96,15 @@ test('every command of the other pages says why it is not run', () => {
   const others = readdirSync(docs, { recursive: true }).filter((name) => name.endsWith('.md') && !pages.includes(name) && !GENERATED.includes(name));
   const silent = others.flatMap((name) => blocksOf(readFileSync(path.join(docs, name), 'utf8')).filter(({ kind, skip }) => kind === 'sh' && !skip).map(({ line }) => `docs/${name}:${line}`));
   assert.deepEqual(silent, [], 'add it to the pages that are run, or a comment <!-- test: skip WHY -->');
+});
+
+test('a command stands in a block of its own kind: with no prompt before it and no words behind it, so that it can be pasted', () => {
+  const files = readdirSync(docs, { recursive: true }).filter((name) => name.endsWith('.md') && !GENERATED.includes(name));
+  const hidden = files.flatMap((name) => {
+    const text = readFileSync(path.join(docs, name), 'utf8');
+    return [...text.matchAll(/^( *)```(\w*)[^\n]*\n([\s\S]*?)^\1```$/gm)]
+      .filter(([, , kind, body]) => (kind === '' && /^(\$ |sallyport [a-z-]|make |curl |npx )/m.test(body)) || (kind === 'sh' && /^\$ /m.test(body)))
+      .map(({ index }) => `docs/${name}:${text.slice(0, index).split('\n').length}`);
+  });
+  assert.deepEqual(hidden, [], 'write ```sh, and comments behind #');
 });

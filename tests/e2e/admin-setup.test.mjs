@@ -111,6 +111,54 @@ test('a changed definition is held, shown with its difference, and can be accept
   assert.deepEqual([event.identity, event.server], ['grant:manager', 'shop']);
 });
 
+test('a server that cannot be started, or ends at once, says why', async (t) => {
+  const world = await consoleWorld(t);
+  for (const [name, body] of [['none', { command: '/no/such/program' }], ['ends', { command: 'sh', args: ['-c', 'exit 3'] }]]) assert.equal((await world.api('POST', 'servers', { body: { name, trusted: true, ...body } })).status, 201);
+  const agent = await world.agent();
+  await agent.exchange('tools/list');
+  const fault = async (name) => (await world.api('GET', `servers/${name}`)).json;
+  assert.match((await fault('none')).fault, /could not be started: No such file or directory/);
+  assert.match((await fault('ends')).fault, /exited with status 3/);
+  assert.deepEqual([(await fault('none')).state, (await fault('shop')).fault], ['down', undefined]);
+});
+
+const RIGHT = { string: 'x', integer: 1, array: [] };
+const WRONG = { string: 5, boolean: 'yes', integer: 'many', array: 'one', object: [] };
+test('a body with a member of another type, or of a name that nobody reads, is refused and does nothing', async (t) => {
+  const world = await consoleWorld(t);
+  const { paths, components } = (await world.api('GET', 'openapi.json')).json;
+  const { json: everything } = await world.api('POST', 'grants', { body: { name: 'everything', roles: ['admin', 'approver'] } });
+  world.tokens.boss = everything.token;
+  const [{ id }] = (await world.api('GET', 'policies')).json;
+  const before = { grants: (await world.api('GET', 'grants')).text, policy: readFileSync(world.paths.policy, 'utf8'), settings: readFileSync(world.paths.settings, 'utf8') };
+  const filled = (path) => path.replace('{server}', 'shop').replace('{name}', 'agent').replace('{id}', path.includes('policies') ? id : 'ap_none').slice('/api/v1/'.length);
+  let tried = 0;
+  for (const [path, methods] of Object.entries(paths)) {
+    for (const [method, { requestBody, operationId }] of Object.entries(methods)) {
+      const ref = requestBody?.content['application/json'].schema.$ref.split('/').at(-1);
+      if (!ref || operationId === 'decideByCallback' || path.endsWith('/callback')) continue;
+      const { properties = {}, required = [], additionalProperties } = components.schemas[ref];
+      const good = Object.fromEntries(required.map((name) => [name, properties[name].enum?.[0] ?? RIGHT[properties[name].type]]));
+      const bad = Object.entries(properties).filter(([, s]) => s.type || s.enum).map(([name, s]) => [name, { ...good, [name]: WRONG[s.type] ?? 5 }]);
+      if (additionalProperties === false) bad.push(['unknown member', { ...good, nobody_reads_this: 1 }]);
+      for (const name of required) bad.push([name, Object.fromEntries(Object.entries(good).filter(([key]) => key !== name))]);
+      for (const [what, body] of bad) {
+        const answer = await world.api(method.toUpperCase(), filled(path), { body, headers: { 'If-Match': '*' } });
+        assert.equal(answer.status, 400, `${method} ${path} ${JSON.stringify(body)}: ${answer.text}`);
+        assert.ok(answer.json.error.includes(what), `${method} ${path} ${JSON.stringify(body)}: ${answer.text}`);
+        tried++;
+      }
+    }
+  }
+  assert.ok(tried > 60, `${tried}`);
+  assert.match((await world.api('POST', 'playground', { body: { server: 'shop', tool: 'read_file', dryrun: true } })).json.error, /unknown member `dryrun`, did you mean `dry_run`\?/);
+  assert.match((await world.api('POST', 'stops', { body: { scope: 'one' } })).json.error, /scope must be one of .*"server"/);
+  assert.equal((await world.api('PATCH', 'servers/shop', { body: { name: 'other' } })).status, 400);
+  assert.equal((await world.api('POST', 'stops', { body: { scope: 'grant', name: 'agent', reason: 'x'.repeat(600) } })).status, 400);
+  assert.deepEqual({ grants: (await world.api('GET', 'grants')).text.replace(/"used_at":[^,]*/g, ''), policy: readFileSync(world.paths.policy, 'utf8'), settings: readFileSync(world.paths.settings, 'utf8') }, { ...before, grants: before.grants.replace(/"used_at":[^,]*/g, '') });
+  assert.deepEqual([world.calls, (await world.api('GET', 'stops')).json], [[], []]);
+});
+
 test('Slack gets a message with a link; text of the agent in it is escaped', async (t) => {
   let told;
   const message = new Promise((done) => { told = done; });

@@ -1,6 +1,6 @@
 // backup and restore: a copy of a home in use has everything that was answered before it began, is checked, and works as a home.
 import assert from 'node:assert/strict';
-import { cpSync, existsSync, readFileSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { LegacyHttp, cli, legacyServer, policyFile, request, startServe, startUpstream, tempDir, use } from '../lib/index.mjs';
@@ -88,7 +88,7 @@ test('a backup that is incomplete, changed or of a newer format is refused, and 
   await json(['backup', dir], { env: all.env });
   assert.match((await cli(['backup', dir], { env: all.env })).stderr, /is not empty/);
   assert.match((await cli(['backup', join(all.home, 'x')], { env: all.env })).stderr, /is inside the home/);
-  assert.match((await cli(['restore', dir], { env: all.env })).stderr, /is there already: --replace/);
+  assert.match((await cli(['restore', dir], { env: all.env })).stderr, /exists already: --replace/);
   const damaged = (how) => { const copy = join(tempDir(), 'damaged'); cpSync(dir, copy, { recursive: true }); how(copy); return copy; };
   const manifest = (copy, change) => { const file = join(copy, 'manifest.json'); writeFileSync(file, JSON.stringify(change(JSON.parse(readFileSync(file))))); };
   const cases = [
@@ -111,6 +111,19 @@ test('a backup that is incomplete, changed or of a newer format is refused, and 
   const { home } = await json(['restore', '--replace', dir], { env: all.env });
   assert.equal(home, all.home);
   assert.ok(readdirSync(join(all.home, '..')).some((name) => name.startsWith('home.before-')));
+});
+
+test('files of agents are copied whatever their names, and none of them stops a backup', async (t) => {
+  const all = await setUp(t);
+  await (await serveHome(t, all)).stop();
+  const workspace = join(all.home, 'code', 'agent', 'workspace');
+  mkdirSync(workspace, { recursive: true });
+  const files = { 'poetry.lock': 'locked', 'notes.tmp': 'kept', 'junk.sqlite': 'no database', 'empty.sqlite': '', 'app.sqlite-wal': 'log' };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(workspace, name), text);
+  const dir = join(tempDir(), 'copy'), home = join(tempDir(), 'restored');
+  await json(['backup', dir], { env: all.env });
+  await json(['restore', dir], inHome(home));
+  for (const [name, text] of Object.entries(files)) assert.equal(readFileSync(join(home, 'code', 'agent', 'workspace', name), 'utf8'), text, name);
 });
 
 test('a store that was deleted from the home is reported: log, status, doctor, audit log', async (t) => {

@@ -30,6 +30,44 @@ describe('bounds', { concurrency: 1 }, () => {
     for (const connection of slow) connection.close();
   });
 
+  test('sessions.per_grant, connections_per_grant, connections_per_address: each refuses one client, not the others', async (t) => {
+    const env = { SALLYPORT_HOME: home() }, token = {};
+    for (const name of ['greedy', 'modest']) {
+      const made = await cli(['grants', 'create', name], { env });
+      assert.equal(made.code, 0, made.stderr);
+      token[name] = made.stdout.trim();
+    }
+    const gate = await serve(t, { sessions: { per_grant: 2, connections_per_grant: 3, connections_per_address: 5 } }, { env, args: [] });
+    const open = [];
+    const connect = async () => { open.push(await HttpConnection.open(gate.url)); return open.at(-1); };
+    const ask = async (connection, name, method, more) => {
+      connection.send(method, { ...more, headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream', Authorization: `Bearer ${token[name]}` } });
+      const response = await connection.response();
+      return { status: response.status, text: await response.text() };
+    };
+    const body = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } } };
+    const greedy = await connect(), modest = await connect();
+    for (const status of [200, 200, 503]) {
+      const answer = await ask(greedy, 'greedy', 'POST', { body });
+      assert.equal(answer.status, status);
+      if (status === 503) assert.match(answer.text, /too many sessions/);
+    }
+    assert.equal((await ask(modest, 'modest', 'POST', { body })).status, 200);
+
+    for (const status of [200, 200, 503]) { // with the first one, four
+      const answer = await ask(await connect(), 'greedy', 'GET', { path: '/mcp/servers' });
+      assert.equal(answer.status, status);
+      if (status === 503) assert.match(answer.text, /this grant has too many connections open/);
+    }
+    assert.equal((await ask(await connect(), 'modest', 'GET', { path: '/mcp/servers' })).status, 200);
+
+    const waiting = [];
+    for (let i = 0; i < 6; i++) waiting.push(await connect());
+    assert.equal(await waiting[0].readSome(), null, 'the oldest that has not authenticated is closed');
+    assert.equal((await ask(waiting[5], 'modest', 'GET', { path: '/mcp/servers' })).status, 200);
+    for (const connection of open) connection.close();
+  });
+
   test('sessions.idle: a session without requests ends', async (t) => {
     const gate = await serve(t, { sessions: { idle: '4s' } });
     const client = await LegacyHttp.open(gate.url);
@@ -90,6 +128,11 @@ describe('bounds', { concurrency: 1 }, () => {
     for (const [more, text] of [
       [{ audit: { segment_mb: -1 } }, /audit\.segment_mb: a number from 1/],
       [{ sessions: { unsent_mb: 99_999_999 } }, /sessions\.unsent_mb: a number from 1/],
+      [{ sessions: { per_grant: 10_001 } }, /sessions\.per_grant: a number from 1 to 10000/],
+      [{ sessions: { connections_per_grant: -1 } }, /sessions\.connections_per_grant: a number from 1 to 4096/],
+      [{ sessions: { connections_per_address: 5000 } }, /sessions\.connections_per_address: a number from 1 to 4096/],
+      [{ sessions: { processes: 4001 } }, /sessions\.processes: a number from 1 to 4000/],
+      [{ sessions: { processes_per_grant: -1 } }, /sessions\.processes_per_grant: a number from 1/],
       [{ log: { server_lines: -5 } }, /log\.server_lines: a number from 1/],
     ]) {
       const { code, stderr } = await cli(['serve', '--config', tempFile('sallyport.yaml', JSON.stringify(settings(more)))], { env: { SALLYPORT_HOME: home() } });

@@ -122,6 +122,16 @@ test('stdio in front: SDK v1 and a modern-only child; SDK v2 pinned and server-e
   assert.equal(await session.text('echo', { message: 'x' }), 'Echo: x');
 });
 
+for (const era of ['modern', 'legacy']) {
+  for (const [version, name, options] of CLIENTS) {
+    test(`stdio in front: ${name} and a ${era}-only server over HTTP`, async (t) => {
+      const server = use(t, await startEra(era));
+      const [command, args, env] = gateCommand({ transport: 'stdio', upstream: server.url });
+      await drive(use(t, await connect(version, { command, args, env }, { handlers, ...options })));
+    });
+  }
+}
+
 describe('server-everything', { concurrency: 3 }, () => {
   for (const mode of ['stdio', 'streamableHttp', 'sse']) {
     test(`over ${mode}: calls, sampling, elicitation, progress, cancellation, subscriptions; SDK v1 and SDK v2 pinned`, async (t) => {

@@ -56,6 +56,30 @@ test('the count lines are those of the texts', async () => {
   assert.ok(async.blocks.some((b) => b.text === 'Accepts freeform code/query input (`script`).'));
 });
 
+test('words of a search may be of the server, of the tool or of its class; just that name comes first', async () => {
+  const search = async (...words) => (await cli(['catalogue', 'search', ...words])).stdout;
+  const tools = (text) => text.slice(text.search(/^\d+ tools?$/m)).split('\n').slice(1).filter((line) => /^ {2}[A-Z]/.test(line)).map((line) => line.trim().split(/ +/));
+  const both = tools(await search('github', 'delete'));
+  assert.ok(both.length >= 2 && both.every(([, tool, server]) => /delete/i.test(tool) && /github/i.test(tool + server)), JSON.stringify(both));
+  assert.deepEqual(tools(await search('github delete')), both, 'quoted or not');
+  assert.ok(tools(await search('destructive', 'github')).every(([cls]) => cls === 'Destructive'));
+  const exact = tools(await search('delete_file')).map(([, tool]) => tool === 'delete_file');
+  assert.ok(exact.includes(true) && exact.includes(false) && exact.lastIndexOf(true) < exact.indexOf(false), 'the name itself first');
+  assert.equal((await cli(['catalogue', 'search', 'github', 'no-such-word'])).code, 1);
+  assert.equal((await cli(['catalogue', 'search', ' '])).code, 2);
+});
+
+test('a tool without a namesake has relatives of its class, one of each server', async () => {
+  for (const [server, tool, cls] of [['DataGen', 'asyncExecuteCode', 'Execute'], ['MCP Python Interpreter', 'clear_session', 'Destructive'], ['DataGen', 'submitCustomToolRun', 'Write']]) {
+    const { blocks } = await page(server, tool);
+    const at = blocks.findIndex((b) => b.kind === 'heading' && b.text === 'Related tools');
+    const { rows } = blocks.slice(at).find((b) => b.kind === 'links');
+    assert.equal(rows.length, 8, tool);
+    assert.ok(rows.every(([, note]) => note.text.endsWith(`, ${cls}`)), tool);
+    assert.equal(new Set(rows.map(([link]) => link.link.split('#')[0])).size, 8, 'each of another server');
+  }
+});
+
 test('policies of pages and of attack patterns validate', async () => {
   for (const args of [['MCP Python Interpreter'], ['@modelcontextprotocol/server-filesystem'], ['MCP-Slicer', 'execute_python_code']]) {
     const json = await page(...args);
@@ -134,6 +158,14 @@ describe('the site', () => {
     await tab.fill('#search', 'clear_session');
     await tab.locator('#found a', { hasText: 'clear_session' }).first().click();
     assert.equal((await tab.textContent('h1')).trim(), 'clear_session');
+    for (const name of ['delete_file', 'fetch', 'DataGen']) { // common words: a page of just that name comes before the others
+      await tab.goto(pathToFileURL(join(dir, 'index.html')).href);
+      await tab.fill('#search', name);
+      assert.equal(await tab.locator('#found a').first().textContent(), name);
+    }
+    await tab.fill('#search', 'e');
+    assert.match(await tab.textContent('#told'), /^\d+ pages, the first 200 are shown$/);
+    assert.equal(await tab.locator('#found li').count(), 200);
     await tab.goto(`${pathToFileURL(join(dir, 'index.html')).href}#q=${encodeURIComponent('python interpreter')}`);
     await tab.locator('#found a', { hasText: 'MCP Python Interpreter' }).first().waitFor();
     assert.deepEqual(outside, []);
@@ -267,6 +299,20 @@ test('the API and the console show the same pages to every role, and none withou
   assert.equal((await ask('name=no-such-thing', 'viewer')).status, 404);
   assert.equal((await ask('name=DataGen&tool=no-such-tool', 'viewer')).status, 404);
   assert.deepEqual((await ask('name=DataGen&tool=executeCode', 'viewer')).json, await page('DataGen', 'executeCode'));
+  const list = async (path) => { const { status, json, headers } = await world.api('GET', `catalogue?${path}`, { as: 'viewer' }); assert.equal(status, 200); return { json, total: Number(headers['sallyport-total']), cursor: headers['sallyport-cursor'] ?? null }; };
+  const { servers } = JSON.parse((await cli(['catalogue', 'stats', '--json'])).stdout);
+  const all = [];
+  for (let cursor = ''; cursor !== null;) {
+    const next = await list(`limit=700${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
+    assert.equal(next.total, servers, 'every page says how many there are');
+    all.push(...next.json);
+    cursor = next.cursor;
+  }
+  assert.equal(new Set(all.map(({ registry, name }) => `${registry}/${name}`)).size, servers, 'each one once');
+  assert.ok(all.findIndex(({ name }) => name === '@modelcontextprotocol/server-filesystem') < 100, 'the best known first');
+  const money = await list('registry=pypi&class=financial');
+  assert.ok(money.total > 0 && money.json.every(({ registry, classes }) => registry === 'pypi' && classes.Financial > 0));
+  for (const wrong of ['registry=nowhere', 'class=Rude']) assert.equal((await world.api('GET', `catalogue?${wrong}`)).status, 400);
   const times = [];
   for (let i = 0; i < 20; i += 1) {
     const started = process.hrtime.bigint();
@@ -276,6 +322,16 @@ test('the API and the console show the same pages to every role, and none withou
   console.log(`catalogue/page: ${times.sort((a, b) => a - b)[10].toFixed(2)} ms in the middle of twenty, through the API, on one connection`);
   if (sanitized) return;
   const tab = await openPage(await startBrowser(t), world, { as: 'manager' });
+  await visit(tab, 'catalogue');
+  await tab.getByRole('button', { name: 'More servers' }).click();
+  await tab.getByText(`200 of ${servers.toLocaleString('en')} shown`).waitFor();
+  await tab.getByLabel('Class').selectOption('Financial');
+  await tab.getByLabel('Registry').selectOption('pypi');
+  await tab.getByText(`${money.total} servers, the best known first`).waitFor();
+  await tab.getByText(money.json[0].name, { exact: true }).click();
+  await tab.getByRole('link', { name: '← Catalogue' }).waitFor();
+  await tab.goBack();
+  await tab.getByText(`${money.total} servers, the best known first`).waitFor();
   await visit(tab, 'catalogue');
   await tab.fill('input[type=search]', 'clear_session');
   await tab.getByText('MCP Python Interpreter').first().click();

@@ -45,8 +45,20 @@ test('pipelines, files, both streams, the exit status, variables', async (t) => 
   assert.match((await bash('no-such-program')).error, /^exit status 127: a command was not found$/);
   assert.deepEqual((await bash('echo "$name" "$n" "$list"', { context_vars: { name: 'a $(id) b', n: 3, list: [1, 2] } })).output, ['a $(id) b 3 [1, 2]']);
   assert.match((await bash('true', { context_vars: { 'a b': 1 } })).error, /`a b` cannot be a variable of bash/);
-  assert.match((await bash('diff <(echo a) <(echo a)')).error, /<\(\.\.\.\)[^]* use a pipe or a file/);
   assert.deepEqual((await bash('```bash\necho fenced\n```')).output, ['fenced']);
+});
+
+test('process substitution, scripts with a mode, named pipes and the account are there; programs of one\'s own, locks and /proc are not', async (t) => {
+  const on = await start(t);
+  if (!on) return;
+  const there = await on.bash(`diff <(echo a) <(echo b) | head -1; echo seen | cat /dev/stdin; echo both | tee /dev/stderr
+printf '#!/bin/sh\\necho "script $1"\\n' > s; ./s 2> why || echo "status $?"; chmod +x s; [ -x s ] && ./s one; env ./s two
+mkfifo p; (echo through > p &); cat p; whoami; id -un`);
+  assert.deepEqual([there.output, there.stderr], [['1c1', 'seen', 'both', 'status 126', 'script one', 'script two', 'through', 'sandbox', 'sandbox'], 'both\n'], JSON.stringify(there));
+  const absent = await on.bash(`cp /bin/true own; chmod +x own; ./own 2> /dev/null; echo $?; [ -x own ] || echo "not executable"
+python3 -c 'import fcntl; fcntl.flock(open("own"), 2)' 2>&1 | tail -1; ls /proc 2>/dev/null || echo "no /proc"; mknod d c 1 3`);
+  assert.deepEqual(absent.output, ['126', 'not executable', 'PermissionError: [Errno 1] Operation not permitted', 'no /proc'], JSON.stringify(absent));
+  assert.deepEqual([absent.exit, absent.violations], ['killed', ['mknodat']]);
 });
 
 test('jq and git, whose repository stays in the workspace', async (t) => {

@@ -77,6 +77,31 @@ test('the last expression is the result of Python, unless `result` is set', asyn
   assert.equal((await exact('1 + 1')).result, null, 'as its model has it');
 });
 
+for (const [name, env] of [['Node', {}], ['Bun', bunEnvironment()]]) test(`a session with ${name} awaits what its run has started, and its names may be those of the engine`, async (t) => {
+  if (lacksBun(t, env)) return;
+  const { run: execute } = await startCode(t, { env });
+  const session_id = 'js', inSession = (code, more) => execute(code, { language: 'javascript', session_id, ...more });
+  assert.deepEqual((await inSession(`${sleep} async function main() { await sleep(50); console.log("late") } main(); console.log("started");`)).output, ['started', 'late']);
+  assert.match((await inSession('const crypto = require("crypto"); crypto.createHash("md5").update("x").digest("hex")')).result, /^9dd4e461/);
+  assert.equal((await inSession('crypto.createHash("md5").update("y").digest("hex").length')).result, 32);
+  assert.equal((await inSession('enum Color { Red = 1, Green } Color.Green', { language: 'typescript' })).result, 2);
+  assert.equal((await inSession('Color[1]')).result, 'Red');
+  // Work without an end goes on in the next runs, which do not wait for it.
+  assert.equal((await inSession('globalThis.n = 0; globalThis.every = setInterval(() => { n++ }, 5); "set"')).result, 'set');
+  assert.equal((await inSession('n > 10')).result, true);
+  assert.ok((await inSession('clearInterval(every)')).success);
+});
+
+test('a session of Python awaits the threads that its run has started', async (t) => {
+  const { run: execute } = await startCode(t);
+  const session_id = 'py';
+  const late = await execute('import threading\ndef work():\n    threading.Event().wait(0.2)\n    print("late")\nthreading.Thread(target=work).start()\nf = open("open.txt", "w")\nf.write("text")', { session_id });
+  assert.deepEqual(late.output, ['late'], JSON.stringify(late));
+  assert.equal((await execute('open("open.txt").read()')).result, 'text');
+  const pool = await execute('from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(2)\nlist(pool.map(abs, [-1, 2]))', { session_id });
+  assert.deepEqual([pool.result, (await execute('pool.submit(abs, -3).result()', { session_id })).result], [[1, 2], 3]);
+});
+
 test('output over the limit keeps its beginning and end, and the run continues', async (t) => {
   const { run: execute } = await startCode(t);
   const { success, truncated, result, output } = await execute('for i in range(40000): print("line", i)\nresult = "kept"');

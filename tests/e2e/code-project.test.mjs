@@ -26,7 +26,7 @@ test('code calls the tools of the servers in --mcp-config, judged by the policy,
 
 test('a file that cannot be read, or has a server of the same name, is refused', async () => {
   const env = { SALLYPORT_HOME: tempDir() };
-  for (const [file, why] of [['/nowhere/.mcp.json', /nowhere/], [clientFile({ code: { command, args } }), /a server is called `code`/]]) {
+  for (const [file, why] of [['/nowhere/.mcp.json', /nowhere/], [clientFile({ code: { command, args } }), /a server is named `code`/]]) {
     const { code, stderr } = await cli(['code', '--mcp-config', file], { env, input: '' });
     assert.equal(code, 3, stderr);
     assert.match(stderr, why);

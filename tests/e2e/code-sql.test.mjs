@@ -83,6 +83,19 @@ test('an unsupported statement is refused with its line and what to do', async (
   assert.equal(slow.exit, 'timeout');
 });
 
+test('functions of other dialects work, and what SQLite does not have names the package that does', async (t) => {
+  const { sql } = await start(t);
+  const rows = async (code) => (await sql(code)).result?.rows;
+  assert.deepEqual(await rows("SELECT median(a), round(stddev(a), 3), string_agg(a, '-') FROM (SELECT 1 a UNION ALL SELECT 2 UNION ALL SELECT 6 UNION ALL SELECT NULL)"), [[2, 2.646, '1-2-6']]);
+  assert.deepEqual(await rows("SELECT concat('a', NULL, 1), concat_ws('-', 'a', NULL, 'b'), greatest(1, NULL, 3), least(2, 1)"), [['a1', 'a-b', 3, 1]]);
+  assert.deepEqual(await rows("SELECT 'abc' REGEXP '^a', regexp_matches('abc', 'z'), regexp_replace('aa', 'a', 'b'), regexp_replace('aa', '(a)', '[\\1]', 'g'), NULL REGEXP 'a'"), [[1, 0, 'ba', '[a][a]', null]]);
+  for (const code of ['SELECT zip::int FROM sales', 'SELECT * EXCLUDE (zip) FROM sales', "SELECT date_trunc('month', DATE '2024-02-03')", 'SELECT * FROM generate_series(1, 3)', "SELECT CAST('2024-02-03' AS DATE)"]) {
+    const answer = await sql(code);
+    assert.match(answer.error ?? answer.result.engine, /DuckDB's needs the package duckdb: ask for it with `packages`|^duckdb/);
+  }
+  assert.deepEqual(await rows("SELECT 'CAST(x AS DATE)' AS text"), [['CAST(x AS DATE)']]);
+});
+
 test('code run prints tables as sqlite3 does', async () => {
   const dir = tempDir();
   writeFileSync(join(dir, 'sales.csv'), SALES);
@@ -99,6 +112,16 @@ test('Parquet is read where duckdb is installed, and the error explains it other
   assert.match((await sql('-- duckdb\nSELECT 1')).error ?? 'there is one', /duckdb is not installed here: the operator can add|there is one/);
   const found = execFileSync('/usr/bin/env', ['python3', '-c', 'import importlib.util; print(bool(importlib.util.find_spec("duckdb")))'], { encoding: 'utf8' }).trim();
   if (found !== 'True') return t.skip('SKIPPED LOUDLY: there is no duckdb for python3 here');
+  for (const [code, row] of [['SELECT 7::int AS n', [7]], ['CREATE OR REPLACE TABLE t AS SELECT 3 AS n; FROM t', [3]], ["SELECT CAST('2024-02-03' AS DATE)", ['2024-02-03']], ['SELECT 1.5', [1.5]],
+    ['SELECT 1.5::decimal(3, 1) + :by', [2.5]]]) {
+    const answer = await sql(code, row[0] === 2.5 ? { context_vars: { by: 1 } } : {});
+    assert.deepEqual(answer.result?.rows, [row], answer.error);
+  }
+  assert.deepEqual((await sql("SELECT 1 AS first; SELECT 2 AS second; SELECT 3::int AS third")).output.filter((line) => /first|second/.test(line)).length, 2);
+  const session_id = 'dialect';
+  await sql('CREATE OR REPLACE TABLE kept AS SELECT 5 AS n', { session_id });
+  assert.deepEqual((await sql('SELECT n FROM kept', { session_id })).result.rows, [[5]]);
   const { result } = await sql('-- duckdb\nSELECT * EXCLUDE (zip, note) FROM sales');
   assert.deepEqual([result.columns, result.rows.length], [['region', 'amount'], 3]);
+  assert.deepEqual((await sql("COPY (SELECT 7 AS n) TO 'seven.parquet'; SELECT n FROM 'seven.parquet'")).result.rows, [[7]]);
 });

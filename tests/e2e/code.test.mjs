@@ -109,7 +109,7 @@ test('code in the forms that models give it', async (t) => {
   const FAILURES = [
     ['javascript', 'import { x } from "skills/snake"', /^Cannot find module 'skills\/snake': that skill is Python$/],
     ['javascript', 'import { x } from "skills/none"', /^Cannot find module 'skills\/none': Skill not found: none$/],
-    ['javascript', 'require("left-pad")', /^Cannot find module 'left-pad': there are the built-in modules, files of the workspace, skills\/NAME and the packages that a run asks for$/],
+    ['javascript', 'require("left-pad")', /^Cannot find module 'left-pad': there are the built-in modules, files of the workspace, skills\/NAME and the packages that a run asks for \(`packages`\); the operator can install it with `sallyport code packages add npm:left-pad`$/],
   ];
   for (const [language, code, error] of FAILURES) assert.match((await run(code, { language })).error, error);
   assert.equal((await run('const a = 1;\n\nawait tools.code.none()', { language: 'javascript' })).traceback, 'ToolError: Unknown tool: none\n    at code:3:18');

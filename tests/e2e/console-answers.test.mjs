@@ -54,6 +54,11 @@ describe('what code shows', { concurrency: 1, skip: sanitized }, () => {
     assert.ok(id, JSON.stringify(json));
     await visit(page, 'sessions');
     await page.click('[aria-label="Code runs"] tbody tr');
+    await page.waitForSelector('.drawer');
+    const job = async () => (await world.api('GET', `jobs/${id}`)).json;
+    const end = Date.now() + 120_000;
+    while ((await job()).state === 'running' && Date.now() < end) await page.waitForTimeout(200);
+    assert.equal((await job()).state, 'completed', JSON.stringify(await job()));
     await page.waitForSelector('.drawer :text("completed")');
     await isShown(page, '.drawer');
     assert.equal((await world.api('GET', `jobs/${id}`, { as: 'viewer' })).status, 403);

@@ -76,6 +76,79 @@ describe('the console builds and tries', { concurrency: 1 }, () => {
     await page.context().close();
   });
 
+  test('the default, shadow mode, rules for every tool, and rows for patterns and classes; the arrow keys move between choices', async (t) => {
+    const world = await consoleWorld(t, { policy: '# ours\nversion: "1"\ntools:\n  "list_*": {rules: [{name: few, rate_limit: 5/hour}]}\n' });
+    const page = await openPage(browser, world, { as: 'manager', width: 1400 });
+    await visit(page, 'policies?server=shop');
+    const stands = (tool, column) => page.waitForSelector(`[data-tool="${tool}"] [role=radio][aria-checked=true]:text-is("${column}")`);
+    await stands('list_*', 'Rate limit');
+    await stands('list_orders', 'Rate limit');
+    await page.fill('[aria-label="Pattern or class"]', '@destructive');
+    await page.click('text=Add a row');
+    await stands('@destructive', 'Deny');
+    await stands('delete_customer', 'Deny');
+    await page.click('[data-tool=delete_customer] [role=radio]:text-is("Allow")');
+    await page.waitForSelector('.toast:has-text("@destructive is stricter")');
+    await page.click('[aria-label="Tools without a row of their own"] >> text=Deny');
+    await stands('run_query', 'Deny');
+    await page.click('.whole .name');
+    await page.selectOption('.whole [aria-label="Kind of rule"]', 'rate');
+    await page.fill('.whole [aria-label="At most"]', '3');
+    await page.click('.whole >> text=Add rule');
+    await page.waitForSelector('.whole .rules li:has-text("calls at most 3 per hour")');
+    await page.check('.whole .check input');
+    await page.waitForSelector('[data-editor] >> text=shadow');
+    await page.uncheck('.whole .check input');
+    await page.focus('[data-tool=read_file] [aria-checked=true]');
+    await page.keyboard.press('ArrowLeft');
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Require approval');
+    await page.keyboard.press('Space');
+    await stands('read_file', 'Require approval');
+    await page.keyboard.press('ArrowDown');
+    assert.equal(await page.evaluate(() => document.activeElement.closest('[data-tool]').dataset.tool), 'run_query');
+    await page.click('[aria-label="Remove the row list_*"]');
+    await page.waitForSelector('[data-tool="list_*"]', { state: 'detached' });
+    await page.click('text="Save…"');
+    await page.click('dialog >> text="Save"');
+    await page.waitForSelector('text=It is in force for the next call');
+    const text = readFileSync(world.paths.policy, 'utf8');
+    assert.ok(text.startsWith('# ours\n') && !/shadow|list_\*/.test(text), text);
+    const agent = await world.agent();
+    await agent.exchange('tools/list');
+    assert.match((await callTool(agent, 'delete_customer', { id: 'c' })).result.content[0].text, /DENIED/);
+    assert.match((await callTool(agent, 'run_query', { sql: 'SELECT 1' })).result.content[0].text, /DENIED/);
+    assert.ok((await callTool(agent, 'read_file', { path: '/x' })).error.data.approval_id);
+    assert.deepEqual(page.faults, []);
+    await page.context().close();
+  });
+
+  test('a policy as PolicyLayer publishes it: what stands beside the lists is shown and moved', async (t) => {
+    const policy = '{"version":"1","default":"deny","all_tools":{"limits":[{"counter":"all","window":"hour","max":9}]},"tools":{"delete_customer":{"action":"deny","reason":"Never"},"read_file":{"rate_limit":{"max":10,"window":60}},"list_orders":{}}}';
+    const world = await consoleWorld(t, { policy });
+    const page = await openPage(browser, world, { as: 'manager' });
+    await visit(page, 'policies?server=shop');
+    const stands = (tool, column) => page.waitForSelector(`[data-tool=${tool}] [role=radio][aria-checked=true]:text-is("${column}")`);
+    for (const [tool, column] of [['delete_customer', 'Deny'], ['read_file', 'Rate limit'], ['list_orders', 'Allow'], ['run_query', 'Deny']]) await stands(tool, column);
+    await page.click('.whole .name:has-text("1 rule")');
+    await page.waitForSelector('.whole .rules li:has-text("calls at most 9 per hour")');
+    for (const [tool, column] of [['delete_customer', 'Allow'], ['read_file', 'Deny']]) { await page.click(`[data-tool=${tool}] [role=radio]:text-is("${column}")`); await stands(tool, column); }
+    await page.fill('[aria-label="Pattern or class"]', 'run_*');
+    await page.selectOption('[aria-label=Column]', 'allow');
+    await page.click('text=Add a row');
+    await stands('run_query', 'Allow');
+    await page.click('text="Save…"');
+    await page.click('dialog >> text="Save"');
+    await page.waitForSelector('text=It is in force for the next call');
+    const agent = await world.agent();
+    await agent.exchange('tools/list');
+    const says = async (tool, args) => (await callTool(agent, tool, args)).result.content[0].text;
+    assert.equal(await says('delete_customer', { id: 'c' }), 'delete_customer done');
+    assert.equal(await says('run_query', { sql: 'x' }), 'run_query done');
+    assert.match(await says('read_file', { path: '/x' }), /DENIED/);
+    assert.deepEqual(page.faults, []);
+    await page.context().close();
+  });
+
   test('errors in the text are shown while typing, at their place', async (t) => {
     const world = await consoleWorld(t);
     const page = await openPage(browser, world, { as: 'manager' });
@@ -126,6 +199,65 @@ describe('the console builds and tries', { concurrency: 1 }, () => {
     await page.waitForFunction(() => document.querySelectorAll('[aria-label="Code runs on record"] tbody tr').length === 3);
     await page.locator('[aria-label="Code runs on record"] tbody tr').last().click();
     await page.waitForSelector('.drawer [data-inner] :text("shop · read_file")');
+    assert.deepEqual(page.faults, []);
+    await page.context().close();
+  });
+
+  test('a call that waits is announced from any view, once, and the announcement leads to it', async (t) => {
+    const world = await consoleWorld(t);
+    const agent = await world.agent();
+    await agent.exchange('tools/list');
+    const page = await openPage(browser, world, { as: 'approver' });
+    await page.context().grantPermissions(['notifications'], { origin: world.origin });
+    await visit(page, 'activity');
+    await page.waitForSelector('.live.live');
+    // The browser's own notifications cannot be seen from here.
+    await page.evaluate(() => {
+      window.told = [];
+      window.Notification = class { static permission = 'granted'; constructor(title, { body, tag }) { window.told.push(Object.assign(this, { title, body, tag })); } close() {} };
+      Object.defineProperty(document, 'hidden', { get: () => true });
+    });
+    const { error } = await callTool(agent, 'create_refund', { amount: 5 });
+    await page.waitForFunction(() => window.told.length > 0);
+    await callTool(agent, 'create_refund', { amount: 6 });
+    await page.waitForFunction(() => window.told.length > 1);
+    assert.deepEqual(await page.evaluate(() => window.told.map(({ body }) => body)), ['grant:agent: shop create_refund', 'grant:agent: shop create_refund']);
+    await page.evaluate(() => window.told[0].onclick());
+    await page.waitForSelector(`[data-approval="${error.data.approval_id}"]`);
+    assert.deepEqual(page.faults, []);
+    await page.context().close();
+  });
+
+  test('the live list has no hole when more calls come at once than a page has; a record opens and closes by keyboard', async (t) => {
+    const world = await consoleWorld(t);
+    const agent = await world.agent();
+    await agent.exchange('tools/list');
+    const burst = async (n) => { for (let i = 0; i < n; i += 10) await Promise.all(Array.from({ length: Math.min(10, n - i) }, () => callTool(agent, 'list_orders', { customer: 'c' }))); };
+    await burst(3);
+    const page = await openPage(browser, world);
+    await visit(page, 'activity');
+    await page.waitForSelector('.live.live');
+    const calls = () => page.locator('tbody tr:has-text("list_orders")').count();
+    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length >= 3);
+    assert.equal(await calls(), 3);
+    let release;
+    const held = new Promise((done) => { release = done; });
+    let asked;
+    const first = new Promise((done) => { asked = done; });
+    await page.route('**/api/v1/audit?*', async (route) => { asked(); await held; await route.continue(); });
+    await burst(1);
+    await first;
+    await burst(130);
+    release();
+    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length >= 100);
+    while (await page.locator('text=Older records').count()) { await page.click('text=Older records'); await page.waitForFunction(() => !document.querySelector('[aria-busy=true]')); }
+    assert.equal(await calls(), 134);
+    await page.focus('tbody tr:nth-child(2)');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('.drawer :text("Record hash")');
+    await page.keyboard.press('Escape');
+    await page.waitForSelector('.drawer', { state: 'detached' });
+    assert.equal(await page.evaluate(() => document.activeElement.tagName), 'TR');
     assert.deepEqual(page.faults, []);
     await page.context().close();
   });

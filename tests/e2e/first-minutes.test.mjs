@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { approve, cli, freePort, legacyServer, peerFor, probeCommand, request, root, run, sallyport, start, startGate, startServe, startUpstream, tempDir, tempFile, use } from '../lib/index.mjs';
@@ -221,13 +222,43 @@ test('make run: what it prints works, its grant is no admin\'s, and a taken port
   assert.match(second.stderr, new RegExp(`port ${port} is taken.*\nChoose another: make run PORT=${port + 1}`));
 });
 
+test('export without settings says how to get some', async () => {
+  const { code, stderr } = await cli(['export'], { env: { ...homeOf(), HOME: tempDir('home'), XDG_CONFIG_HOME: '' }, cwd: tempDir('empty') });
+  assert.equal(code, 3);
+  assert.match(stderr, /there is no sallyport\.yaml here: `sallyport import -o sallyport\.yaml`/);
+});
+
+test('serve on a port that is taken says what to do', async (t) => {
+  const other = createServer();
+  await new Promise((done) => { other.listen(0, '127.0.0.1', done); });
+  t.after(() => other.close());
+  const home = tempDir('home');
+  writeFileSync(join(home, 'sallyport.yaml'), 'version: "1"\nservers: {}\n', { mode: 0o600 });
+  const { code, stderr } = await cli(['serve', '--listen', `127.0.0.1:${other.address().port}`], { env: homeOf(), cwd: home });
+  assert.equal(code, 3);
+  assert.match(stderr, /error: listen on 127\.0\.0\.1:\d+: address already in use\nfix: end the other program \(ss -ltnp names it\), .*--listen ADDRESS:PORT\n$/);
+});
+
+test('resume says what goes on, and what is still stopped', async () => {
+  const env = homeOf();
+  await ok(['stop', 'files'], { env });
+  await ok(['stop-all'], { env });
+  assert.match((await ok(['resume', 'files'], { env })).stdout, /^resumed: server files\nstopped: all, by cli:\S+\n$/);
+  assert.equal((await ok(['resume'], { env })).stdout, 'resumed: all\n');
+  assert.equal((await ok(['resume'], { env })).stdout, 'nothing is stopped\n');
+});
+
 test('login finds the settings that init wrote, and says where it looked', async () => {
   const home = tempDir('home');
   const env = { HOME: home, XDG_CONFIG_HOME: '', SALLYPORT_HOME: join(home, 'state') };
   const nowhere = await cli(['login', 'linear'], { env, cwd: home });
   assert.match(nowhere.stderr, /there is no sallyport\.yaml here, nor one that `sallyport init` wrote: name it with --config FILE/);
   mkdirSync(join(home, '.config/sallyport'), { recursive: true });
-  writeFileSync(join(home, '.config/sallyport/sallyport.yaml'), 'version: "1"\nservers:\n  notes: {command: "true"}\n', { mode: 0o600 });
-  assert.match((await cli(['login', 'linear'], { env, cwd: home })).stderr, /\.config\/sallyport\/sallyport\.yaml` names no server `linear`/);
+  writeFileSync(join(home, '.config/sallyport/sallyport.yaml'), 'version: "1"\nservers:\n  notes: {command: "true"}\n  wiki: {url: "http://u:hidden@127.0.0.1:1/mcp?k=hidden"}\n', { mode: 0o600 });
+  assert.match((await cli(['login', 'linear'], { env, cwd: home })).stderr, /\.config\/sallyport\/sallyport\.yaml` names no server `linear`; remote ones: wiki\n/);
+  assert.match((await cli(['login'], { env, cwd: home })).stderr, /which server\? name one, or give --url; remote ones in `.*sallyport\.yaml`: wiki\n/);
+  const none = await cli(['login', '--forget', 'wiki'], { env, cwd: home });
+  assert.equal(none.code, 1);
+  assert.match(none.stderr, /there is no login at `http:\/\/\*\*\*@127\.0\.0\.1:1\/mcp\?k=\*\*\*`: nothing to forget/);
   assert.match((await cli(['login', 'notes'], { env, cwd: home })).stderr, /server `notes` is a program: there is nowhere to log in/);
 });

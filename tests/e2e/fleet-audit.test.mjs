@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
-import { cli, legacyServer, policyFile, startServe, startUpstream, tempDir, use } from '../lib/index.mjs';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { DEADLINE_MS, cli, legacyServer, policyFile, startServe, startUpstream, tempDir, use } from '../lib/index.mjs';
 import { postgresPrograms, startPostgres } from '../lib/postgres.mjs';
 
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 const initialize = { jsonrpc: '2.0', id: 0, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } } };
 
-async function until(what, check, ms = 20000) {
+async function until(what, check, ms = DEADLINE_MS) {
   for (const end = Date.now() + ms; ; await sleep(50)) {
     const found = await check();
     if (found) return found;
@@ -38,6 +38,7 @@ async function client(gate) {
 
 describe('audit of a fleet', { skip: postgresPrograms() ? false : 'no PostgreSQL here: scripts/setup test installs it' }, () => {
   let pg, server, count = 0;
+  beforeEach(() => pg.ready()); // a test that failed may have left it stopped
   before(async () => {
     pg = await startPostgres();
     server = await startUpstream(legacyServer({
@@ -71,8 +72,13 @@ describe('audit of a fleet', { skip: postgresPrograms() ? false : 'no PostgreSQL
   const shipped = (home) => JSON.parse(readFileSync(join(home, 'audit', 'shipped'), 'utf8'));
   /** Every record of the chain is there once, and its end is the end of the log at home. */
   async function sameAsHome(db, home) {
-    const { ok, last_seq: last, last_hash: hash } = await verify(home);
+    let { ok, last_seq: last, last_hash: hash } = await verify(home);
     assert.ok(ok);
+    // A gate that ends waits for a slow database for a few seconds only; the next one ships what is left.
+    for (let tries = 0; shipped(home).seq < last && tries < 5; tries++) {
+      await (await gateFor(null, home, db.dsn)).stop();
+      ({ ok, last_seq: last, last_hash: hash } = await verify(home));
+    }
     assert.equal(db.ask('SELECT count(*) FROM (SELECT first_seq, lag(first_seq+count) OVER (PARTITION BY chain ORDER BY first_seq) AS due FROM sallyport.audit_blocks) b WHERE due IS NOT NULL AND due <> first_seq'), '0');
     const log = shipped(home);
     assert.equal(db.ask(`SELECT (SELECT sum(count) + c.base_seq FROM sallyport.audit_blocks b WHERE b.chain=c.chain), seq, encode(hash,'hex') FROM sallyport.audit_chains c WHERE chain=${log.chain}`), `${last}|${last}|${hash}`);

@@ -21,7 +21,8 @@ describe('three gates of two workers', { skip: postgresPrograms() ? false : 'no 
   });
   after(() => Promise.all([pg.stop(), redis.stop()]));
 
-  async function fleet(t, max) {
+  // timeout: how long a call waits for Redis.
+  async function fleet(t, max, timeout = '1s') {
     const database = `whole${++count}`;
     assert.ok(pg.psql(`CREATE DATABASE ${database}`).ok);
     const oracle = { calls: 0 };
@@ -37,7 +38,7 @@ describe('three gates of two workers', { skip: postgresPrograms() ? false : 'no 
         cpSync(join(gates[0].home, key), join(home, key));
       }
       const config = { version: '1', policy: policyFile(policy), servers: { shop: { url: server.url } },
-        state: { dsn: redis.dsn, prefix: `${database}:`, database: `postgres://${pg.user}@/${database}?host=${pg.socket}` } };
+        state: { dsn: redis.dsn, timeout, prefix: `${database}:`, database: `postgres://${pg.user}@/${database}?host=${pg.socket}` } };
       const env = { SALLYPORT_HOME: home };
       gates.push({ gate: use(t, await startServe({ config, args: ['--workers', String(WORKERS)], env, timeout: 60_000 })), home, env });
     }
@@ -72,13 +73,19 @@ describe('three gates of two workers', { skip: postgresPrograms() ? false : 'no 
   }
 
   test('64 clients on one limit get exactly N calls; a revoked grant is refused at every worker', async (t) => {
-    const { oracle, gates, client, pay, everywhere } = await fleet(t, 100);
+    const { oracle, gates, client, pay, everywhere } = await fleet(t, 100, '30s');
+    const end = Date.now() + DEADLINE_MS;
     const answers = (await Promise.all(Array.from({ length: 64 }, async () => {
       const peer = client(), got = [];
-      for (let i = 0; i < 3; i++) got.push(await pay(peer));
+      // A gate on a busy machine that is late to hear of the database refuses grants for a moment: the call never started.
+      while (got.length < 3) {
+        const answer = await pay(peer);
+        if (answer.result) got.push(answer);
+        assert.ok(answer.result || Date.now() < end, JSON.stringify(answer));
+      }
       return got;
     }))).flat();
-    assert.equal(answers.length, 192);
+    assert.ok(answers.every(({ result }) => !result.isError || result._meta['sallyport/denial'].retry_after_ms > 0), 'only the limit refuses');
     assert.equal(passed(answers), 100);
     assert.equal(oracle.calls, 100);
     assert.equal((await cli(['grants', 'revoke', 'agents'], { env: gates[1].env })).code, 0);

@@ -8,6 +8,8 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { DEADLINE_MS, LegacyHttp, children, cli, commandLine, policyFile, probeCommand, request, sallyport, startServe, tempDir, tempFile, use } from '../lib/index.mjs';
+import { postgresPrograms, startPostgres } from '../lib/postgres.mjs';
+import { startRedis } from '../lib/redis.mjs';
 
 const SWAPS = Number(process.env.SALLYPORT_SWAPS ?? 10);
 const [command, ...args] = probeCommand('a');
@@ -95,7 +97,7 @@ test('a program or settings that do not start change nothing', async (t) => {
   const [worker] = workersOf(gate.pid);
   writeFileSync(path, 'version: "1"\nservres: {}\n');
   process.kill(gate.pid, 'SIGUSR2');
-  await gate.child.waitLine(/does not start with the present settings, policies and stores; nothing has changed/, { stream: 'stderr' });
+  await gate.child.waitLine(/does not start with the current settings, policies and stores; nothing has changed/, { stream: 'stderr' });
   assert.deepEqual(workersOf(gate.pid), [worker]);
   assert.equal((await request('GET', `${gate.origin}/readyz`)).status, 200);
 });
@@ -113,9 +115,36 @@ for (const [what, spoil, why] of [
     spoil({ policy, home });
     process.kill(gate.pid, 'SIGUSR2');
     await gate.child.waitLine(why, { stream: 'stderr' });
-    await gate.child.waitLine(/does not start with the present settings, policies and stores/, { stream: 'stderr' });
+    await gate.child.waitLine(/does not start with the current settings, policies and stores/, { stream: 'stderr' });
     assert.deepEqual(workersOf(gate.pid), [worker]);
     assert.equal((await request('GET', `${gate.origin}/readyz`)).status, 200);
+  });
+}
+
+// A store on the network: {settings, stop, start, why}.
+async function redisStore() {
+  const redis = await startRedis();
+  return { state: { dsn: redis.dsn }, stop: redis.stop, start: redis.restart, why: /counters/ };
+}
+async function postgresStore() {
+  const pg = await startPostgres();
+  return { state: { database: `postgres://${pg.user}@/postgres?host=${pg.socket}` }, stop: () => pg.stop('SIGINT'), start: pg.start, why: /state\.database/ };
+}
+for (const [what, startStore, skip] of [['Redis', redisStore], ['PostgreSQL', postgresStore, !postgresPrograms() && 'no PostgreSQL here: scripts/setup test installs it']]) {
+  test(`without ${what} the old program stays; with it the new one takes over`, { skip }, async (t) => {
+    const store = await startStore();
+    t.after(() => store.stop());
+    const gate = use(t, await startServe({ config: settings({ state: store.state }), args: ['--no-auth', '--workers', '1'], env: env() }));
+    const [worker] = workersOf(gate.pid);
+    await store.stop();
+    process.kill(gate.pid, 'SIGUSR2');
+    await gate.child.waitLine(store.why, { stream: 'stderr' });
+    await gate.child.waitLine(/does not start with the current settings, policies and stores; nothing has changed/, { stream: 'stderr' });
+    assert.deepEqual(workersOf(gate.pid), [worker]);
+    await store.start();
+    process.kill(gate.pid, 'SIGUSR2');
+    await gate.child.waitLine(/another process takes over/, { stream: 'stderr' });
+    await until('a new worker', () => workersOf(gate.pid).some((pid) => pid !== worker));
   });
 }
 
@@ -160,7 +189,7 @@ test('an inherited descriptor that is not a listening socket is refused', async 
   gate.stderr.setEncoding('utf8').on('data', (chunk) => { stderr += chunk; });
   assert.equal(await new Promise((done) => gate.on('close', (code) => done(code))), 3);
   closeSync(fd);
-  assert.match(stderr, /no listening TCP socket/);
+  assert.match(stderr, /not a listening TCP socket/);
 });
 
 test('after a package upgrade the new program takes over', async (t) => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import {
-  HttpPeer, ModernHttpPeer, children, commandLine, legacyServer, policyFile, probeCommand, request, start, startServe, startUpstream, within,
+  HttpPeer, ModernHttpPeer, children, commandLine, legacyServer, policyFile, probeCommand, request, start, startServe, startUpstream, use, within,
 } from '../lib/index.mjs';
 
 const program = ([command, ...args], more = {}) => ({ command, args, ...more });
@@ -107,4 +107,15 @@ describe('health checks', () => {
     for (const server of ['child', 'http']) assert.ok(count('health_checks_total', server) > 0 && count('health_failures_total', server) > 0, server);
     assert.ok(count('restarts_total', 'child') > 0);
   });
+});
+
+test('a server that sends a stream without an answer: the call fails after the time-out of the probe', async (t) => {
+  const endless = use(t, await startUpstream(async ({ gone }, reply) => {
+    const stream = reply.sse(), timer = setInterval(() => stream.comment('more'), 20);
+    await gone;
+    clearInterval(timer);
+  }));
+  const gate = use(t, await startServe({ config: { version: '1', policy: policyFile(), servers: { endless: { url: endless.url } } } }));
+  const answer = await request('POST', `${gate.origin}/mcp/call`, { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ server: 'endless', tool: 'echo', args: {} }) });
+  assert.match(await answer.text(), /server `endless` did not answer in time/);
 });

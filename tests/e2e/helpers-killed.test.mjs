@@ -70,10 +70,25 @@ test('a killed spawner is replaced, and its replacement, too', async (t) => {
   calls.run = false;
   await calls.done;
   for (const text of calls.errors) assert.match(text, /server `s`.*(the process that starts programs was killed|is not available|signal 9|not running|ended)/);
-  assert.equal(gate.stderr.match(/the process that starts programs was killed by signal 9; another one has taken its place/g)?.length, 3);
+  assert.equal(gate.stderr.match(/the process that starts programs was killed by signal 9; it was restarted/g)?.length, 3);
   assert.equal(below('sallyport-spawn').length, 1);
   assert.match((await cli(['audit', 'export'], { env })).stdout, /spawner_lost/);
   await gate.stop();
+});
+
+test('a spawner that hangs is replaced, and the end of the gate does not wait for it', async (t) => {
+  const { gate, client, below } = await serve(t);
+  const echo = async (mark) => !(await client.exchange('tools/call', { name: 's__echo', arguments: { mark } })).answer.error;
+  const spawner = async () => (await until('a spawner', () => some(below('sallyport-spawn'))))[0];
+  await until('a first answer', () => echo('first'));
+  process.kill(await spawner(), 'SIGSTOP');
+  for (const pid of descendants(gate.pid).filter((one) => commandLine(one).join(' ').includes('raw-stdio'))) process.kill(pid, 'SIGKILL');
+  await until(`calls after the hang: ${gate.stderr.slice(-600)}`, () => echo('after'));
+  assert.match(gate.stderr, /the process that starts programs did not answer, and was killed by signal 9; it was restarted/);
+  const servers = descendants(gate.pid);
+  process.kill(await spawner(), 'SIGSTOP');
+  await gate.stop();
+  await until('servers to end with the gate', () => servers.every((pid) => !alive(pid)));
 });
 
 test('when spawner and successor are killed at the same time, errors say that the gate has to be restarted', async (t) => {
@@ -82,7 +97,7 @@ test('when spawner and successor are killed at the same time, errors say that th
   process.kill(spare, 'SIGSTOP'); // the spawner does not see it dead, and it cannot take over
   process.kill(spawner, 'SIGKILL');
   process.kill(spare, 'SIGKILL');
-  await until('a word on it', () => /nothing took its place: restart the gate/.test(gate.stderr));
+  await until('a word on it', () => /it could not be restarted: restart the gate/.test(gate.stderr));
   await until('an error that says so', async () => {
     const { answer } = await client.exchange('tools/call', { name: 's__echo', arguments: { mark: 'x' } });
     return answer.error && /restart the gate|process that starts programs was killed/.test(answer.error.message);

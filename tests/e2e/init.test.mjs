@@ -1,12 +1,13 @@
 // `sallyport init` in a home with the files of nine clients: what it shows, what it changes and what it leaves alone, that a second
 // run changes nothing, that --undo puts every byte back, and that the rewired servers work.
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, renameSync, statSync, symlinkSync, writeFileSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, renameSync, statSync, symlinkSync, writeFileSync, rmSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { dirname, join, relative } from 'node:path';
 import { describe, test } from 'node:test';
-import { connect, node, packages, run, sallyport, startServe, tempDir, use } from '../lib/index.mjs';
+import { connect, node, packages, root, run, sallyport, startServe, tempDir, use } from '../lib/index.mjs';
 
 const SECRETS = ['hunter2-of-memory', 'bearer-of-x', 'key-of-github', 'v-of-windsurf', 'env-of-codex', 'primary-of-claude'];
 const CLINE = '.config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json';
@@ -140,7 +141,7 @@ describe('nine clients', { concurrency: 1 }, () => {
 
   test('are found and shown, and nothing is written', async () => {
     const brief = await ok(init(home, '--dry-run', '--no-start'));
-    assert.match(brief, /\nIn all:\n[^+]*Nothing was written\. --details shows every line\.\n$/);
+    assert.match(brief, /\nFiles to write:\n[^+]*Nothing was written\. --details shows every line\.\n$/);
     assert.doesNotMatch(brief, /^\+/m);
     const out = await ok(init(home, '--dry-run', '--no-start', '--details'));
     for (const title of ['Claude Desktop', 'Claude Code', 'Cursor', 'VS Code', 'Windsurf', 'Cline', 'Zed', 'Codex', 'Gemini CLI'])
@@ -226,7 +227,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))`;
       const { code, stdout } = await typed(answers);
       assert.equal(code, 1, stdout);
       assert.match(stdout, /^ {2}files +\{"command":"npx".*\r\n[^]*\r\nStart them to ask for their tools\? \[Y\/n\] /m);
-      assert.match(stdout, /In all:\r\n {2}new +.*policies[^]*changed .*Write these changes\? .*\[y\/N\/d\] [^]*Nothing was written/s);
+      assert.match(stdout, /Files to write:\r\n {2}new +.*policies[^]*changed .*Write these changes\? .*\[y\/N\/d\] [^]*Nothing was written/s);
       for (const secret of SECRETS) assert.ok(!stdout.includes(secret), secret);
       assert.deepEqual(tree(home), FILES);
     }
@@ -356,10 +357,10 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))`;
 
   test('credentials in URLs, headers and arguments are shown as stars; Windows commands, variables, sign-ins are explained', async () => {
     const own = tempDir('home');
-    const secrets = ['pw-of-url', 'key-of-query', 'aB3dE5fG7hJ9kL1mN3pQ', 'header-of-x', 'bearer-of-arg', 'sk-of-arg', 'pg-of-arg', 'token-of-arg'];
-    const [pw, query, path, header, bearer, sk, pg, token] = secrets;
+    const secrets = ['pw-of-url', 'key-of-query', 'aB3dE5fG7hJ9kL1mN3pQ', 'header-of-x', 'bearer-of-arg', 'sk-of-arg', 'pg-of-arg', 'token-of-arg', 'flag-of-query'];
+    const [pw, query, path, header, bearer, sk, pg, token, flag] = secrets;
     const servers = {
-      a: { url: `https://user:${pw}@a.example/mcp?api_key=${query}` },
+      a: { url: `https://a.example/mcp?api_key=${query}` },
       b: { url: `https://b.example/api/${path}/mcp`, headers: { 'X-Anything': header } },
       c: { command: 'npx', args: ['-y', 'mcp-remote', 'https://c.example/mcp', '--header', `Authorization: Bearer ${bearer}`] },
       d: { command: 'true', args: [sk, `postgres://u:${pg}@db/x`, '--token', token] },
@@ -367,6 +368,9 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))`;
       f: { command: 'cmd', args: ['/c', 'npx', 'x'] },
       g: { command: 'C:\\Program Files\\x.exe' },
       h: { url: 'https://h.example/mcp' },
+      i: { url: `https://user:${pw}@i.example/mcp` },
+      j: { url: `wss://j.example/mcp?${flag}` },
+      k: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '/srv'], env: { K: '${input:k}' } },
     };
     mkdirSync(join(own, '.cursor'));
     mkdirSync(join(own, 'project'));
@@ -382,15 +386,72 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))`;
       for (const secret of secrets) assert.ok(!(stdout + stderr).includes(secret), `${secret} is shown: ${args}`);
     }
     const { stdout } = await init(own, '--yes', '--no-start');
-    assert.match(stdout, /a +https:\/\/\*\*\*@a\.example\/mcp\?api_key=\*\*\*\n/);
-    assert.match(stdout, /e +\n.*it needs the variable NOT_SET_ANYWHERE, which is not set here: `export NOT_SET_ANYWHERE=\.\.\.`/);
+    assert.match(stdout, /a +https:\/\/a\.example\/mcp\?api_key=\*\*\*\n/);
+    assert.match(stdout, /e +true\n.*it needs the variable NOT_SET_ANYWHERE, which is not set here: `export NOT_SET_ANYWHERE=\.\.\.`/);
     assert.match(stdout, /f +left alone: a Windows command line/);
     assert.match(stdout, /g +left alone: .*x\.exe` is a Windows program/);
+    assert.match(stdout, /i +left alone: user name or password in the URL: put them into `headers`/);
+    assert.match(stdout, /j +left alone: a WebSocket server/);
+    assert.match(stdout, /k +npx @modelcontextprotocol\/server-filesystem \(version not pinned\)\n +14 tools: .*by the catalogue\n/, 'its package is known though only the client knows its key');
+    assert.match(read(own, '.config/sallyport/policies/k.yaml'), /read_text_file/);
+    assert.match(serve, /k +left alone: its client fills in \$\{input:k\}, which the gate cannot/);
     assert.match(stdout, /\n {2}h +sallyport login --url 'https:\/\/h\.example\/mcp'/);
+    assert.match(stdout, /project\/\.mcp\.json\n {2}here .*\n.*\n {2}\(!\) This file belongs to a project/);
+    assert.equal(stdout.match(/belongs to a project/g).length, 1, 'the user\'s own files carry no such remark');
+    const pasted = /\n {2}a +sallyport (login .*?) {3}\(if it asks for one\)/.exec(stdout)[1];
+    assert.doesNotMatch(pasted, /\*/, 'a command with stars cannot be pasted');
+    const login = await run('sh', ['-c', `"$0" ${pasted} --forget`, sallyport], { env: envOf(own) });
+    assert.match(login.stderr, /https:\/\/\S*a\.example/, 'it finds the server');
     const written = JSON.parse(read(own, '.cursor/mcp.json')).mcpServers;
-    assert.deepEqual([written.f, written.g], [servers.f, servers.g]);
+    assert.deepEqual([written.f, written.g, written.i, written.j], [servers.f, servers.g, servers.i, servers.j]);
     assert.ok(JSON.stringify(written).includes(bearer), 'what is written is whole');
     await ok(init(own, '--undo'));
+  });
+
+  test('started by npx or uvx: the clients start the gate in the same way, not by a path into a cache', async () => {
+    assert.doesNotMatch(await ok(init(home, '--dry-run', '--no-start')), /cache/);
+    const version = readFileSync(join(root, 'meson.build'), 'utf8').match(/version: '([\d.]+)'/)[1];
+    for (const [folder, command, lead, install] of [
+      ['.npm/_npx/0123abcd/node_modules/x', 'npx', ['-y', `sallyport@${version}`], 'npm install -g sallyport'],
+      ['.cache/uv/archive-v0/x/bin', 'uvx', [`sallyport@${version}`], 'uv tool install sallyport']]) {
+      const cached = join(tempDir('cache'), folder, 'sallyport');
+      mkdirSync(dirname(cached), { recursive: true });
+      copyFileSync(sallyport, cached);
+      const cachedInit = (...args) => ok(run(cached, ['init', '--project', join(home, 'project'), ...args], { env: envOf(home) }));
+      const out = await cachedInit('--yes', '--no-start');
+      assert.ok(out.includes(`start the gate with \`${[command, ...lead].join(' ')}\``) && out.includes(`\`${install}\`, then \`sallyport init\``), out);
+      const claude = JSON.parse(read(home, '.claude.json')).projects['/a/b'].mcpServers.x;
+      assert.deepEqual([claude.command, ...claude.args.slice(0, lead.length + 1)], [command, ...lead, '-c']);
+      assert.match(read(home, '.codex/config.toml'), new RegExp(`command = "${command}"[^]*"sallyport@`));
+      assert.ok(!JSON.stringify(tree(home)).includes(cached), 'no path into the cache is written');
+      const { stdout } = await run(cached, ['export', '--client', 'claude-desktop', '--token', 't'], { env: envOf(home), cwd: home });
+      const gate = JSON.parse(stdout).mcpServers.sallyport;
+      assert.deepEqual([gate.command, ...gate.args.slice(0, lead.length + 1)], [command, ...lead, '-c']);
+      assert.match(await cachedInit('--yes', '--no-start'), /Nothing to do\.\n$/);
+      await ok(init(home, '--undo'));
+      assert.deepEqual(tree(home), FILES);
+    }
+  });
+
+  test('a gate that a package runner starts is a gate: init leaves it alone, import finds the server behind it', async () => {
+    const own = tempDir('home');
+    const gates = {
+      a: { command: 'npx', args: ['-y', 'sallyport', '-c', 'p.yaml', '--', 'true', 'x'] },
+      b: { command: '/usr/bin/npx', args: ['--yes', 'sallyport@0.1.0', '-c', 'p.yaml', '--', 'true', 'x'] },
+      c: { command: 'uvx', args: ['sallyport', '-c', 'p.yaml', '--', 'true', 'x'] },
+    };
+    const servers = { d: { command: 'npx', args: ['-y', 'sallyport-notes', 'sallyport'] }, e: { command: 'npx', args: ['-y', 'other', 'sallyport'] } };
+    mkdirSync(join(own, '.cursor'));
+    writeFileSync(join(own, '.cursor/mcp.json'), JSON.stringify({ mcpServers: { ...gates, ...servers } }));
+    const { files: [{ servers: found }] } = JSON.parse(await ok(init(own, '--json', '--dry-run', '--no-start')));
+    assert.deepEqual(found.map(({ name, behind_gate: gate }) => [name, gate]), [['a', true], ['b', true], ['c', true], ['d', false], ['e', false]]);
+    const { stdout } = await run(sallyport, ['import', '--client', 'cursor', join(own, '.cursor/mcp.json')], { env: envOf(own) });
+    assert.equal(stdout.match(/command: "true"\n +args: \["x"\]\n +policy: .*p\.yaml/g)?.length, 3, stdout);
+  });
+
+  test('no client: what to do instead', async () => {
+    const bare = tempDir('home');
+    assert.match(await ok(init(bare)), /No client's configuration was found, .*\nTo guard one server: sallyport -c POLICY -- COMMAND/);
   });
 
   test('links, modes and broken files', async () => {
@@ -451,6 +512,27 @@ describe('doctor', { concurrency: 1 }, () => {
   const of = ({ checks }, check, subject = /(?:)/) => checks.filter((found) => found.check === check && subject.test(found.subject ?? ''));
   const shell = (line) => run('sh', ['-c', line], { env });
 
+  test('credentials in the URL of a server are not shown, in no report', async () => {
+    const file = join(dir, 'credentials.yaml'), secrets = ['pw-of-url', 'key-of-query'];
+    writeFileSync(file, JSON.stringify({ version: '1', servers: { hook: { url: 'https://user:pw-of-url@127.0.0.1:9/mcp?key=key-of-query' }, down: { url: 'http://127.0.0.1:9/mcp?key=key-of-query' } } }), { mode: 0o600 });
+    for (const args of [['doctor', '-c', file], ['doctor', '-c', file, '--json'], ['scan', '--mcp-config', file], ['scan', '--mcp-config', file, '--format', 'json'], ['login', '-c', file, 'hook']]) {
+      const { stdout, stderr } = await run(sallyport, args, { env: { ...env, SALLYPORT_HOME: join(dir, 'other') }, timeout: 120_000 });
+      assert.match(stdout + stderr, /127\.0\.0\.1:9/, args.join(' '));
+      for (const secret of secrets) assert.ok(!(stdout + stderr).includes(secret), `${secret}: ${args.join(' ')}\n${stdout}${stderr}`);
+    }
+  });
+
+  test('in a chroot, where the kernel allows no user namespaces, doctor says so', { skip: spawnSync('unshare', ['--mount', 'true']).status !== 0 && 'needs root, to mount' }, async () => {
+    const there = tempDir('chroot');
+    // Two reports come at once there, the note and the end of its sender: repeated, so that no order is an accident.
+    for (let i = 0; i < 4; i++) {
+      const { stdout, stderr } = await run('unshare', ['--mount', 'sh', '-c', 'mount --rbind / "$0" && exec chroot "$0" "$@"', there, sallyport, 'doctor', '--no-start', '--json'], { env: { ...env, SALLYPORT_HOME: join(dir, 'other') }, timeout: 120_000 });
+      const [found] = of(JSON.parse(stdout || assert.fail(stderr)), 'sandbox');
+      assert.match(found.text, /tier 1 is not available: make a .*namespace.*Operation not permitted/);
+      assert.match(found.fix, /in a chroot the kernel allows none/);
+    }
+  });
+
   test('every kind of problem is found, with its fix', async (t) => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
@@ -495,7 +577,7 @@ describe('doctor', { concurrency: 1 }, () => {
     const told = await doctor('--no-start');
     assert.equal(of(told, 'server')[0].text, 'is there, not started');
     // Of the machine we know nothing here: only what stands in the files counts.
-    const ours = told.checks.filter(({ check }) => !['sandbox', 'cgroups', 'python', 'javascript', 'typescript'].includes(check));
+    const ours = told.checks.filter(({ check }) => !['sandbox', 'cgroups', 'uids', 'python', 'javascript', 'typescript'].includes(check));
     assert.deepEqual(ours.filter(({ status }) => status !== 'ok'), []);
     assert.deepEqual([...new Set(ours.map(({ check }) => check))], ['state', 'keys', 'audit', 'settings', 'policy', 'port', 'grants', 'server']);
     assert.ok(told.tier >= 1 && 'python' in told.languages);

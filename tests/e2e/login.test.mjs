@@ -1,11 +1,13 @@
 // The gate as an OAuth client of the servers behind it, against a real authorization server.
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { browse, startGuard, startProvider } from '../fixtures/idp.mjs';
 import { startProbe } from '../fixtures/probe.mjs';
-import { cli, load, peerFor, sallyport, start, startGate, tempDir, tempFile, use } from '../lib/index.mjs';
+import { cli, DEADLINE_MS, load, peerFor, policyFile, sallyport, start, startGate, startServe, tempDir, tempFile, use } from '../lib/index.mjs';
+import { ModernHttpPeer } from '../lib/peer.mjs';
+import { postgresPrograms, startPostgres } from '../lib/postgres.mjs';
 
 // A server that only takes tokens of the provider that are meant for it.
 async function world(t, { provider: options, guard: guardOptions } = {}) {
@@ -30,6 +32,10 @@ async function login({ guard, env }, args = [], { open = (url) => browse(url) } 
   const page = url && await open(url, child);
   await child.closed;
   return { code: child.status.code, stderr: child.stderr, stdout: child.stdout, url, page };
+}
+
+async function until(what, holds) {
+  for (const end = Date.now() + DEADLINE_MS; !await holds(); await new Promise((done) => setTimeout(done, 50))) assert.ok(Date.now() < end, `never: ${what}`);
 }
 
 describe('sallyport login', () => {
@@ -109,6 +115,11 @@ describe('sallyport login', () => {
     assert.equal((await cli(['login', '--url', w.guard.url, '--forget'], { env: w.env })).code, 1);
     const gate = use(t, await startGate({ upstream: w.guard.url, env: w.env }));
     await assert.rejects(peerFor('http', gate), /sallyport login/);
+    assert.equal((await login(w)).code, 0);
+    const peer = await peerFor('http', gate);
+    await peer.call('echo');
+    assert.equal((await cli(['login', '--url', w.guard.url, '--forget'], { env: w.env })).code, 0);
+    await until('a gate that runs has none, either', () => peer.call('echo').then(() => false, (error) => /sallyport login/.test(error.message)));
   });
 
   test('a modified login file cannot be decrypted', async (t) => {
@@ -121,7 +132,59 @@ describe('sallyport login', () => {
     const { writeFileSync } = await import('node:fs');
     writeFileSync(path, bytes);
     const gate = use(t, await startGate({ upstream: w.guard.url, env: w.env }));
-    await assert.rejects(peerFor('http', gate), /does not open/);
+    await assert.rejects(peerFor('http', gate), /cannot be decrypted/);
+  });
+});
+
+describe('logins of a fleet', { skip: postgresPrograms() ? false : 'no PostgreSQL here: scripts/setup test installs it' }, () => {
+  test('a login at one gate holds at all; each refresh token is used once; forgotten at one, forgotten at all', async (t) => {
+    const w = await world(t), pg = use(t, await startPostgres());
+    const dsn = `postgres://${pg.user}@/postgres?host=${pg.socket}`;
+    const gates = [];
+    for (let i = 0; i < 3; i++) {
+      const home = i ? join(tempDir(), 'home') : w.home;
+      for (const key of i ? ['approvals.key', 'secret.key', 'pii/key'] : []) {
+        mkdirSync(join(home, key, '..'), { recursive: true, mode: 0o700 });
+        cpSync(join(w.home, key), join(home, key));
+      }
+      const env = { SALLYPORT_HOME: home };
+      const config = { version: '1', policy: policyFile(), servers: { shop: { url: w.guard.url } }, state: { database: dsn } };
+      const gate = use(t, await startServe({ config, env, args: ['--no-auth', '--workers', i ? '1' : '2'] }));
+      gates.push({ env, call: () => new ModernHttpPeer(`${gate.origin}/mcp/shop`).exchange('tools/call', { name: 'echo', arguments: {} }).then(({ json }) => json) });
+    }
+    const latest = () => w.guard.seen.findLast(({ token }) => token)?.token;
+    const refreshes = () => w.provider.seen.filter(({ path, body }) => path === '/token' && body?.includes('grant_type=refresh_token')).length;
+    const answers = (answer) => !answer.error && !answer.result.isError;
+    assert.match(JSON.stringify(await gates[1].call()), /sallyport login/);
+
+    for (const at of [0, 2]) {
+      const before = latest(), from = refreshes();
+      const { code, stderr } = await login({ ...w, env: gates[at].env });
+      assert.equal(code, 0, stderr);
+      for (const { call } of gates) await until('every gate has the login', async () => answers(await call()) && latest() !== before);
+      const first = latest();
+      w.revoked.add(first);
+      await Promise.all(gates.map(({ call }) => until('a refreshed token is used', async () => answers(await call()))));
+      assert.notEqual(latest(), first);
+      assert.equal(refreshes() - from, 1, 'one gate refreshed it, the others took that');
+    }
+    const stored = pg.psql("SELECT encode(sealed, 'escape') FROM sallyport.server_logins").out;
+    assert.ok(stored.length > 500);
+    for (const secret of [latest().slice(0, 20), 'access_token', w.provider.issuer]) assert.equal(stored.includes(secret), false);
+
+    // Without the database a login can be used, but not refreshed: another gate may do that.
+    await pg.stop('SIGINT');
+    assert.ok(answers(await gates[1].call()));
+    w.revoked.add(latest());
+    const from = refreshes();
+    await until('the error says why', async () => /PostgreSQL/.test(JSON.stringify(await gates[1].call())));
+    assert.equal(refreshes(), from);
+    await pg.start();
+    await until('it is refreshed when the database is back', async () => answers(await gates[1].call()));
+
+    assert.equal((await cli(['login', '--url', w.guard.url, '--forget'], { env: gates[1].env })).code, 0);
+    for (const { call } of gates) await until('no gate has the login', async () => /sallyport login/.test(JSON.stringify(await call())));
+    assert.equal(pg.psql('SELECT octet_length(sealed) FROM sallyport.server_logins').out, '0');
   });
 });
 

@@ -62,3 +62,17 @@ test('an edit that is not possible changes nothing and says why', async () => {
   const { code } = await cli(['deny', 'only-one'], { env });
   assert.equal(code, 2);
 });
+
+test('a pattern that is stricter, and a stop of a name that nobody has, are reported', async (t) => {
+  const world = await consoleWorld(t, { policy: 'version: "1"\ntools:\n  "delete_*": {rules: [{name: no, action: deny}]}\n' });
+  const run = (...args) => cli(args, { env: world.env });
+  const allowed = await run('allow', 'shop', 'delete_customer', '--config', world.paths.settings);
+  assert.deepEqual([allowed.code, /`delete_\*` in the policy is stricter/.test(allowed.stderr)], [0, true], allowed.stderr);
+  assert.equal(JSON.parse((await run('allow', 'shop', 'delete_customer', '--json', '--config', world.paths.settings)).stdout).stricter, 'delete_*');
+  assert.equal((await run('allow', 'shop', 'read_file', '--config', world.paths.settings)).stderr, '');
+  const unknown = await run('stop-grant', 'agnet');
+  assert.deepEqual([unknown.code, /no grant `agnet`/.test(unknown.stderr)], [0, true], unknown.stderr);
+  assert.equal((await run('stop-grant', 'agent')).stderr, '');
+  assert.match((await run('stop', 'shpo')).stderr, /no gate that runs here has a server `shpo`/);
+  assert.equal((await run('stop', 'shop')).stderr, '');
+});

@@ -1,12 +1,18 @@
 // Counters in PostgreSQL: several gates share them; the database is brought up to date at the start, or refused.
 import assert from 'node:assert/strict';
+import { connect, createServer } from 'node:net';
+import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { cli, legacyServer, peerFor, policyFile, startGate, startUpstream, use } from '../lib/index.mjs';
+import { DEADLINE_MS, cli, legacyServer, peerFor, policyFile, startGate, startServe, startUpstream, tempDir, use } from '../lib/index.mjs';
+import { ModernHttpPeer } from '../lib/peer.mjs';
 import { postgresPrograms, startPostgres } from '../lib/postgres.mjs';
 
 const blocks = (tools) => ({ version: '1', default: 'allow', tools });
 const daily = (max, more = {}) => ({ counter: 'c', kind: 'calendar', window: 'day', max, ...more });
 const outcome = (peer, name, args = {}) => peer.exchange('tools/call', { name, arguments: args }).then(({ json }) => json);
+async function until(what, holds) {
+  for (const end = Date.now() + DEADLINE_MS; !await holds(); await new Promise((done) => setTimeout(done, 50))) assert.ok(Date.now() < end, `never: ${what}`);
+}
 const denied = ({ result }) => Boolean(result?.isError && result._meta?.['sallyport/denial']);
 
 describe('counters in PostgreSQL', { skip: postgresPrograms() ? false : 'no PostgreSQL here: scripts/setup test installs it' }, () => {
@@ -19,7 +25,7 @@ describe('counters in PostgreSQL', { skip: postgresPrograms() ? false : 'no Post
   async function fleet(t, policy, state, gates) {
     const calls = [];
     const server = use(t, await startUpstream(legacyServer({ methods: { 'tools/call': (params) => { calls.push(params.name); return { content: [] }; } } })));
-    const started = await Promise.all(Array.from({ length: gates }, () => startGate({ upstream: server.url, policy, args: ['--name', 'shop', '--state-dsn', state] })));
+    const started = await Promise.all(Array.from({ length: gates }, () => startGate({ upstream: server.url, policy, args: ['--name', 'shop', '--state-dsn', state, '--state-timeout', '30s'] })));
     for (const gate of started) use(t, gate);
     return { calls, peers: await Promise.all(started.map((gate) => peerFor('http', gate))) };
   }
@@ -30,7 +36,7 @@ describe('counters in PostgreSQL', { skip: postgresPrograms() ? false : 'no Post
     assert.equal(answers.filter((answer) => !denied(answer)).length, 20);
     assert.equal(calls.length, 20);
     assert.ok(answers.find(denied).result._meta['sallyport/denial'].retry_after_ms > 0);
-    assert.equal(pg.psql('SELECT count(*), max(version) FROM sallyport_schema', { database: 'together' }).out, '4|4');
+    assert.equal(pg.psql('SELECT count(*), max(version) FROM sallyport_schema', { database: 'together' }).out, '7|7');
     assert.equal(pg.psql("SELECT used FROM sallyport_counter WHERE key LIKE '%:s:%'", { database: 'together' }).out, '20000000', 'a refused call left nothing in the other counter');
   });
 
@@ -53,6 +59,45 @@ describe('counters in PostgreSQL', { skip: postgresPrograms() ? false : 'no Post
     assert.ok(denied(await outcome(peers[0], 'pay')));
   });
 
+  test('the first call of a gate does not wait for a second connection', async (t) => {
+    const state = database('first'), path = join(tempDir('pg-proxy'), '.s.PGSQL.5432');
+    let taken = 0;
+    const sockets = new Set();
+    const proxy = createServer((socket) => {
+      sockets.add(socket.on('error', () => {}));
+      if (taken++) return; // accepted, never answered
+      const server = connect(`${pg.socket}/.s.PGSQL.5432`).on('error', () => {});
+      sockets.add(server);
+      socket.pipe(server).pipe(socket);
+    });
+    await new Promise((done) => { proxy.listen(path, done); });
+    t.after(() => { for (const socket of sockets) socket.destroy(); proxy.close(); });
+    const { peers, calls } = await fleet(t, blocks({ pay: { limits: [daily(1)] } }), state.replace(pg.socket, dirname(path)), 1);
+    assert.ok(!denied(await outcome(peers[0], 'pay')));
+    assert.deepEqual(calls, ['pay']);
+  });
+
+  test('a call waits for its counter as long as the time-out says, in both forms of the gate', async (t) => {
+    const state = database('slow'), calls = [];
+    const server = use(t, await startUpstream(legacyServer({ methods: { 'tools/call': (params) => { calls.push(params.name); return { content: [] }; } } })));
+    const policy = blocks({ pay: { limits: [daily(9, { scope: 'global' })] } });
+    const config = { version: '1', policy: policyFile(policy), servers: { shop: { url: server.url } }, state: { dsn: state, timeout: '30s' } };
+    const patient = new ModernHttpPeer(`${use(t, await startServe({ config, args: ['--no-auth'] })).origin}/mcp/shop`);
+    const hasty = await peerFor('http', use(t, await startGate({ upstream: server.url, policy, args: ['--name', 'shop', '--state-dsn', state, '--state-timeout', '100ms'] })));
+    for (const peer of [patient, hasty]) await outcome(peer, 'pay'); // the counter is there, whatever the second answer was
+    const lock = pg.session('slow'), before = calls.length;
+    assert.equal(await lock.ask("BEGIN; LOCK sallyport_counter; SELECT 'held';"), 'held');
+    const waits = outcome(patient, 'pay');
+    assert.ok(denied(await outcome(hasty, 'pay')), 'no answer within 100 ms');
+    assert.equal(calls.length, before);
+    assert.equal(await lock.ask("COMMIT; SELECT 'free';"), 'free');
+    assert.ok(!denied(await waits));
+    await lock.end();
+    const { code, stderr } = await cli(['-c', policyFile(), '--state-dsn', state, '--state-timeout', '2m', '--', 'cat']);
+    assert.equal(code, 4);
+    assert.match(stderr, /state: the time-out is longer than 60 s/);
+  });
+
   test('a gate does not start without its database, or with one of a newer version', async () => {
     const start = (state) => cli(['-c', policyFile(), '--state-dsn', state, '--', 'cat']);
     const gone = await start(`postgres://me:hush-hush@/none?host=${pg.socket}`);
@@ -63,6 +108,43 @@ describe('counters in PostgreSQL', { skip: postgresPrograms() ? false : 'no Post
     assert.ok(pg.psql('CREATE TABLE sallyport_schema (version int); INSERT INTO sallyport_schema VALUES (99)', { database: 'newer' }).ok);
     const newer = await start(state);
     assert.equal(newer.code, 4);
-    assert.match(newer.stderr, /the database is of version 99; this program knows 4/);
+    assert.match(newer.stderr, /the database has version 99; this program supports 7/);
+  });
+
+  test('a gate that was not upgraded yet starts with a newer database, unless the upgrade took something away', async (t) => {
+    const state = database('rolling');
+    await fleet(t, blocks({}), state, 1);
+    const sql = (text) => { const done = pg.psql(text, { database: 'rolling' }); assert.ok(done.ok, done.error); };
+    sql('INSERT INTO sallyport_schema (version, oldest) VALUES (8, 7)'); // what the next version may write
+    const { peers } = await fleet(t, blocks({ pay: { limits: [daily(1)] } }), state, 1);
+    assert.ok(!denied(await outcome(peers[0], 'pay')));
+    sql('INSERT INTO sallyport_schema (version, oldest) VALUES (9, 8)');
+    const { code, stderr } = await cli(['-c', policyFile(), '--state-dsn', state, '--', 'cat']);
+    assert.equal(code, 4);
+    assert.match(stderr, /the database has version 9; this program supports 7/);
+  });
+
+  test('a standby takes over: gates go to the server that takes writes, and never more than N calls pass', async (t) => {
+    const first = use(t, await startPostgres()), second = use(t, await first.standby());
+    assert.ok(first.psql('CREATE DATABASE moved').ok);
+    await until('the standby has the database', () => second.psql('SELECT 1', { database: 'moved' }).ok);
+    const state = `postgres://${first.user}@/moved?host=${second.socket},${first.socket}`;
+    const { peers, calls } = await fleet(t, blocks({ pay: { limits: [daily(4)] } }), state, 2);
+    for (const peer of peers) assert.ok(!denied(await outcome(peer, 'pay')), 'the standby is passed over');
+    await until('the standby has it all', () => second.psql('SELECT max(used) FROM sallyport_counter', { database: 'moved' }).out === '2000000');
+    await first.stop();
+    assert.ok(denied(await outcome(peers[0], 'pay')), 'nobody takes writes');
+    assert.ok(second.psql('SELECT pg_promote()').ok);
+    await until('the new primary counts', async () => !denied(await outcome(peers[0], 'pay')));
+    // A database that an administrator, or a full disk, made read-only.
+    const readOnly = (value) => { const done = second.psql(`SET default_transaction_read_only = off; ALTER SYSTEM SET default_transaction_read_only = ${value}; SELECT pg_reload_conf()`, { separate: true }); assert.ok(done.ok, done.error); };
+    readOnly('on');
+    await until('calls are refused', async () => denied(await outcome(peers[1], 'pay')));
+    const start = await cli(['-c', policyFile(), '--state-dsn', state, '--', 'cat']);
+    assert.equal(start.code, 4);
+    assert.match(start.stderr, /session is read-only/);
+    readOnly('off');
+    for (const peer of peers) await until('the limit is used up', async () => (await outcome(peer, 'pay')).result._meta?.['sallyport/denial']?.retry_after_ms > 0);
+    assert.equal(calls.length, 4);
   });
 });

@@ -56,7 +56,7 @@ test('a gate with a public name and without authentication is refused', async ()
   writeFileSync(file, JSON.stringify(settings({ public_url: PUBLIC })));
   const { code, stderr } = await cli(['serve', '--no-auth', '--listen', '127.0.0.1:0', '--config', file], { env });
   assert.equal(code, 3);
-  assert.match(stderr, /--no-auth is for the loopback only, and public_url/);
+  assert.match(stderr, /--no-auth is allowed on the loopback only, and public_url/);
 });
 
 test('metadata and challenges name the public URL', async (t) => {
@@ -166,7 +166,7 @@ test('listening for other machines without TLS warns, unless the settings allow 
 
 test('mistakes in the settings are named', async () => {
   for (const [more, why] of [[{ public_url: 'https://x.example/gate' }, /public_url: .* without a path/], [{ trusted_proxies: ['10.0.0.1/8'] }, /trusted_proxies: `10\.0\.0\.1\/8`/],
-    [{ trusted_proxies: ['proxy.example'] }, /no address and no network/]]) {
+    [{ trusted_proxies: ['proxy.example'] }, /neither an address nor a network/]]) {
     const file = join(tempDir('bad'), 'sallyport.yaml');
     writeFileSync(file, JSON.stringify(settings(more)));
     const { code, stderr } = await cli(['serve', '--listen', '127.0.0.1:0', '--config', file], { env });

@@ -1,9 +1,11 @@
 // Counters in Redis: several gates share them; a server that is gone closes limited calls, or opens them by setting.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { cli, freePort, legacyServer, peerFor, policyFile, run, startGate, startServe, startUpstream, tempDir, tempFile, use } from '../lib/index.mjs';
+import { DEADLINE_MS, cli, freePort, legacyServer, peerFor, policyFile, run, startGate, startServe, startUpstream, tempDir, tempFile, use } from '../lib/index.mjs';
 import { ModernHttpPeer } from '../lib/peer.mjs';
+import { certificates } from '../lib/certificates.mjs';
 import { startRedis } from '../lib/redis.mjs';
 
 const blocks = (tools) => ({ version: '1', default: 'allow', tools });
@@ -11,15 +13,22 @@ const daily = (max, more = {}) => ({ counter: 'c', kind: 'calendar', window: 'da
 const outcome = (peer, name, args = {}) => peer.exchange('tools/call', { name, arguments: args }).then(({ json }) => json);
 const denied = ({ result }) => Boolean(result?.isError && result._meta?.['sallyport/denial']);
 
-/** Gates with that policy before one server, their counters in one Redis. */
-async function fleet(t, policy, { gates = 1, redis, args = [], env = {}, call = () => ({ content: [] }) } = {}) {
+// A busy machine may need longer than the default.
+const PATIENT = ['--state-timeout', '30s'];
+
+async function until(what, holds) {
+  for (const end = Date.now() + DEADLINE_MS; !await holds(); await new Promise((done) => setTimeout(done, 50))) assert.ok(Date.now() < end, `never: ${what}`);
+}
+
+/** Gates with that policy before one server, their counters in one Redis. A busy machine may need longer than the default of --state-timeout. */
+async function fleet(t, policy, { gates = 1, redis, timeout = '30s', args = [], env = {}, call = () => ({ content: [] }) } = {}) {
   const calls = [];
   const store = redis ?? use(t, await startRedis());
   const server = use(t, await startUpstream(legacyServer({ methods: { 'tools/call': (params, context) => { calls.push(params.name); return call(params, context); } } })));
   const peers = [];
   let gate;
   for (let i = 0; i < gates; i++) {
-    gate = use(t, await startGate({ upstream: server.url, policy, args: ['--name', 'shop', '--state-dsn', store.dsn, ...args], env }));
+    gate = use(t, await startGate({ upstream: server.url, policy, args: ['--name', 'shop', '--state-dsn', store.dsn, '--state-timeout', timeout, ...args], env }));
     peers.push(await peerFor('http', gate));
   }
   return { store, calls, peers, gate, peer: peers[0] };
@@ -73,7 +82,7 @@ describe('counters in Redis', { concurrency: 2 }, () => {
   for (const mode of ['closed', 'open']) {
     test(`a server that stops, is killed and comes back: ${mode}`, async (t) => {
       const redis = use(t, await startRedis({ config: 'appendonly yes\nappendfsync always' }));
-      const { peer, store, calls } = await fleet(t, blocks({ pay: { limits: [daily(3)] } }), { redis, args: ['--state-fail-mode', mode] });
+      const { peer, store, calls } = await fleet(t, blocks({ pay: { limits: [daily(3)] } }), { redis, timeout: '5s', args: ['--state-fail-mode', mode] });
       assert.ok(!denied(await outcome(peer, 'pay')));
       store.signal('SIGSTOP');
       assert.equal(denied(await outcome(peer, 'pay')), mode === 'closed');
@@ -82,7 +91,7 @@ describe('counters in Redis', { concurrency: 2 }, () => {
       await store.stop();
       assert.equal(denied(await outcome(peer, 'pay')), mode === 'closed');
       await store.restart();
-      for (let i = 0; i < 200 && denied(await outcome(peer, 'pay')); i++) await new Promise((done) => setTimeout(done, 50));
+      await until('the server counts again', async () => !denied(await outcome(peer, 'pay')));
       assert.ok(calls.length >= 2);
     });
   }
@@ -109,7 +118,7 @@ describe('counters in Redis', { concurrency: 2 }, () => {
     assert.match(stderr, /fail_mode must be "closed" or "open", got "opne".*did you mean "open"/s);
   });
 
-  test('a server that lost writes: windows that were open are refused at every gate, new ones are counted', async (t) => {
+  test('a server that lost writes: calls in open windows are refused at every gate, new ones are counted', async (t) => {
     const { peers, store, calls } = await fleet(t, blocks({
       pay: { limits: [daily(100)] }, slide: { limits: [{ counter: 's', kind: 'sliding', window: 'day', max: 100 }] }, short: { limits: [{ counter: 'm', kind: 'sliding', window: 3, max: 100 }] },
     }), { gates: 2 });
@@ -117,15 +126,12 @@ describe('counters in Redis', { concurrency: 2 }, () => {
     assert.ok(!denied(await outcome(peers[1], 'pay')));
     await store.restart(); // without its file: everything is lost
     let answer;
-    for (let i = 0; i < 200 && !(answer = await outcome(peers[0], 'pay')).result?._meta?.['sallyport/denial']?.retry_after_ms; i++) await new Promise((done) => setTimeout(done, 50));
+    await until('the window is refused', async () => (answer = await outcome(peers[0], 'pay')).result?._meta?.['sallyport/denial']?.retry_after_ms);
     const { retry_after_ms: retry } = answer.result._meta['sallyport/denial'];
     assert.ok(retry > 0 && retry <= 86_400_000, `until the day is over: ${retry}`);
     for (const peer of peers) for (const name of ['pay', 'slide']) assert.ok(denied(await outcome(peer, name)));
     const before = calls.length;
-    for (const end = Date.now() + 60_000; denied(await outcome(peers[1], 'short'));) {
-      assert.ok(Date.now() < end, 'a short window is over soon');
-      await new Promise((done) => setTimeout(done, 100));
-    }
+    await until('a short window is over', async () => !denied(await outcome(peers[1], 'short')));
     assert.equal(calls.length, before + 1);
   });
 
@@ -133,7 +139,7 @@ describe('counters in Redis', { concurrency: 2 }, () => {
     const N = 600, LEASE = 20, store = use(t, await startRedis());
     let calls = 0;
     const server = use(t, await startUpstream(legacyServer({ methods: { 'tools/call': () => { calls++; return { content: [] }; } } })));
-    const config = { version: '1', policy: policyFile(blocks({ pay: { limits: [daily(N, { scope: 'global' })] } })), servers: { shop: { url: server.url } }, state: { dsn: store.dsn, lease: LEASE } };
+    const config = { version: '1', policy: policyFile(blocks({ pay: { limits: [daily(N, { scope: 'global' })] } })), servers: { shop: { url: server.url } }, state: { dsn: store.dsn, lease: LEASE, timeout: '30s' } };
     const gates = [];
     for (let i = 0; i < 2; i++) gates.push(use(t, await startServe({ config, args: ['--no-auth'] })));
     const peers = gates.map((gate) => new ModernHttpPeer(`${gate.origin}/mcp/shop`));
@@ -160,12 +166,66 @@ describe('counters in Redis', { concurrency: 2 }, () => {
     assert.doesNotMatch(stderr, /hush/);
   });
 
+  test('a gate does not start where it may not write: a replica, keys of somebody else', async (t) => {
+    const port = await freePort(), master = use(t, await startRedis({ config: `port ${port}\nuser gate on >secret ~{other:}* +@all` }));
+    const replica = use(t, await startRedis({ config: `replicaof 127.0.0.1 ${port}` }));
+    for (const [dsn, said] of [[replica.dsn, /state: .*: READONLY /], [master.dsn.replace('unix://', 'unix://gate:secret@'), /state: .*: NOPERM /]]) {
+      const { code, stderr } = await cli(['-c', policyFile(), '--state-dsn', dsn, ...PATIENT, '--', 'cat']);
+      assert.equal(code, 4);
+      assert.match(stderr, said);
+    }
+  });
+
+  test('evicted keys count as lost writes, and so does a flush; a full server that evicts nothing refuses', async (t) => {
+    const store = use(t, await startRedis({ config: 'maxmemory 100mb\nmaxmemory-policy allkeys-lru' }));
+    const policy = blocks({ pay: { limits: [daily(100)] } });
+    const { peer, gate } = await fleet(t, policy, { redis: store });
+    await gate.child.waitLine(/the server may evict counters \(maxmemory-policy allkeys-lru\): set noeviction/, { stream: 'stderr' });
+    assert.ok(!denied(await outcome(peer, 'pay')));
+    const used = Number(/used_memory:(\d+)/.exec(store.cli('INFO', 'memory'))[1]);
+    store.cli('CONFIG', 'SET', 'maxmemory', String(used + (1 << 20)));
+    store.cli('EVAL', "for n = 1, 4000 do redis.call('SET', 'filler:' .. n, string.rep('x', 1000)) end return 1", '0');
+    assert.ok(Number(/evicted_keys:(\d+)/.exec(store.cli('INFO', 'stats'))[1]) > 0);
+    // Whichever keys are gone: the number of reservations, which shows at once, or others, which show when a gate joins.
+    const { peers: [late] } = await fleet(t, policy, { redis: store });
+    for (const at of [peer, late]) await until('the window is refused', async () => (await outcome(at, 'pay')).result._meta?.['sallyport/denial']?.retry_after_ms);
+    await gate.child.waitLine(/the store of counters lost writes/, { stream: 'stderr' });
+
+    const full = use(t, await startRedis()), { peer: other, gate: second } = await fleet(t, policy, { redis: full });
+    assert.ok(!denied(await outcome(other, 'pay')));
+    full.cli('CONFIG', 'SET', 'maxmemory', '1');
+    assert.ok(denied(await outcome(other, 'pay')));
+    await second.child.waitLine(/OOM command not allowed/, { stream: 'stderr' });
+    full.cli('CONFIG', 'SET', 'maxmemory', '0');
+    assert.ok(!denied(await outcome(other, 'pay')));
+    assert.equal(full.cli('FLUSHALL'), 'OK');
+    const { peers: [newcomer] } = await fleet(t, policy, { redis: full });
+    for (let i = 0; i < 5; i++) await outcome(newcomer, 'pay'); // more than the first gate counted: the number alone would not tell
+    assert.ok(denied(await outcome(other, 'pay')));
+    await until('the window is refused', async () => (await outcome(other, 'pay')).result._meta['sallyport/denial'].retry_after_ms > 0);
+    assert.ok(denied(await outcome(newcomer, 'pay')));
+    await second.child.waitLine(/the store of counters lost writes/, { stream: 'stderr' });
+  });
+
   test('a user of its own, a database, a name', async (t) => {
     const redis = use(t, await startRedis({ config: 'port 0\nuser gate on >secret ~{sallyport:}* +@all' }));
     const { peer } = await fleet(t, blocks({ pay: { limits: [daily(1)] } }), { redis: { ...redis, dsn: redis.dsn.replace('unix://', 'unix://gate:secret@') + '?db=2&client_name=front' } });
     assert.ok(!denied(await outcome(peer, 'pay')));
     assert.ok(denied(await outcome(peer, 'pay')));
     assert.match(redis.cli('CLIENT', 'LIST'), /name=front .*db=2 .*user=gate/);
+  });
+
+  test('the commands that the documentation lists are enough', async (t) => {
+    const doc = readFileSync(new URL('../../docs/fleet.md', import.meta.url), 'utf8');
+    const [, first, second] = /An ACL user needs `~\{PREFIX\}\* ([^`]+)` and what the script uses:\s+`([^`]+)`/.exec(doc);
+    const redis = use(t, await startRedis({ config: `user gate on >secret ~{sallyport:}* ${first} ${second}` }));
+    const policy = blocks({
+      pay: { limits: [daily(2), daily(9, { kind: 'sliding', counter: 's' }), { counter: 'b', kind: 'bucket', window: 'minute', max: 60, burst: 9 }] },
+      slow: { limits: [{ counter: 'n', kind: 'concurrent', max: 1 }] },
+    });
+    const { peer } = await fleet(t, policy, { redis: { ...redis, dsn: redis.dsn.replace('unix://', 'unix://gate:secret@') } });
+    for (const refused of [false, false, true]) assert.equal(denied(await outcome(peer, 'pay')), refused);
+    for (let i = 0; i < 2; i++) assert.ok(!denied(await outcome(peer, 'slow')));
   });
 
   test('TLS: only a server with a valid certificate is accepted', async (t) => {
@@ -178,8 +238,25 @@ describe('counters in Redis', { concurrency: 2 }, () => {
     const { peer } = await fleet(t, blocks({ pay: { limits: [daily(1)] } }), { redis: { ...redis, dsn }, env: { SSL_CERT_FILE: join(dir, 'ca.pem') } });
     assert.ok(!denied(await outcome(peer, 'pay')));
     assert.ok(denied(await outcome(peer, 'pay')));
-    const { code, stderr } = await cli(['-c', policyFile(), '--state-dsn', dsn, '--', 'cat']);
+    const { code, stderr } = await cli(['-c', policyFile(), '--state-dsn', dsn, ...PATIENT, '--', 'cat']);
     assert.equal(code, 4);
     assert.match(stderr, /certificate/);
+  });
+
+  test('TLS: a server that asks for certificates, as Redis does by default; authorities of its own', async (t) => {
+    const dir = tempDir('redis-mtls'), port = await freePort(), { file, authority, certificate } = certificates(dir);
+    await authority('ca');
+    for (const name of ['redis', 'gate']) await certificate(name, 'ca', 'subjectAltName=DNS:localhost');
+    const redis = use(t, await startRedis({ config: `port 0\nbind 127.0.0.1\ntls-port ${port}\ntls-cert-file ${file('redis.pem')}\ntls-key-file ${file('redis.key')}\ntls-ca-cert-file ${file('ca.pem')}` }));
+    const at = `rediss://localhost:${port}/0?sslrootcert=${file('ca.pem')}`;
+    const { peer } = await fleet(t, blocks({ pay: { limits: [daily(1)] } }), { redis: { ...redis, dsn: `${at}&sslcert=${file('gate.pem')}&sslkey=${file('gate.key')}` } });
+    assert.ok(!denied(await outcome(peer, 'pay')));
+    assert.ok(denied(await outcome(peer, 'pay')));
+    for (const [dsn, said] of [[at, /state: localhost:\d+: /], [`${at}&sslcert=${file('gate.pem')}`, /sslcert and sslkey belong together/],
+      [`${at}&sslcert=${file('none.pem')}&sslkey=${file('gate.key')}`, /none\.pem/], [at.replace('rediss', 'redis'), /unknown option `sslrootcert`/]]) {
+      const { code, stderr } = await cli(['-c', policyFile(), '--state-dsn', dsn, ...PATIENT, '--', 'cat']);
+      assert.notEqual(code, 0);
+      assert.match(stderr, said);
+    }
   });
 });

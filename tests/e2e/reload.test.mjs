@@ -1,5 +1,5 @@
 // New settings in a gate that runs (docs/serve.md, Changes): one gate, one client session, and each part of the file that can be
-// followed is followed without a new start; what cannot be is said, in the log, at the API and in `status`.
+// followed is applied without a restart. What needs one is reported in the log, by the API and in `status`.
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { closeSync, openSync, renameSync, writeFileSync, writeSync } from 'node:fs';
@@ -118,18 +118,18 @@ describe('settings that change', { concurrency: 1 }, () => {
   test('a change of the log level takes effect', async () => {
     const lines = () => gate.stderr.match(/settings reloaded/g).length;
     const before = lines();
-    await change({ log: { level: 'warn' }, listen: '127.0.0.1:1' }, /takes a new start: listen/);
+    await change({ log: { level: 'warn' }, listen: '127.0.0.1:1' }, /needs? a restart.*: listen/);
     await change({});
     assert.equal(lines(), before + 1, 'one of the two was worth no line');
   });
 
   test('settings that need a restart are reported until they are reverted', async () => {
     const more = { listen: '127.0.0.1:1', state: { dsn: 'sqlite:elsewhere' }, audit: { arguments: 'keys', durable: true } };
-    await change(more, /settings reloaded/, /takes a new start: listen, state\.dsn, audit\.durable/);
+    await change(more, /settings reloaded/, /needs? a restart.*: listen, state\.dsn, audit\.durable/);
     assert.equal((await get('status')).restart_needed_for, 'listen, state.dsn, audit.durable');
     assert.match((await client.call('a__echo', { n: 5 })).content[0].text, /"n":5/);
     const { stdout } = await cli(['status'], { env });
-    assert.match(stdout, /Last reload: .*takes a new start: listen, state\.dsn, audit\.durable/);
+    assert.match(stdout, /Last reload: .*needs? a restart.*: listen, state\.dsn, audit\.durable/);
     await change({});
     assert.equal((await get('status')).restart_needed_for, undefined);
   });
@@ -138,11 +138,12 @@ describe('settings that change', { concurrency: 1 }, () => {
 test('a policy is reloaded when it is complete: the gate waits for a half-written file, but not after a rename or SIGHUP', async (t) => {
   const path = policyFile('version: "1"\ndefault: allow\n');
   const server = use(t, await startUpstream(legacyServer({ methods: { 'tools/call': () => ({ content: [] }) } })));
-  const QUIET_S = 6;
-  const gate = use(t, await startServe({ config: { version: '1', policy: path, servers: { one: { url: server.url } }, reload: { quiet: `${QUIET_S}s` } } }));
-  const client = await LegacyHttp.open(`${gate.url}/one`);
-  const allowed = async (name) => !(await client.call(name, {})).isError;
-  const reloaded = () => gate.child.waitLine(/policy reloaded/, { stream: 'stderr' });
+  const gateWith = async (reload) => {
+    const gate = use(t, await startServe({ config: { version: '1', policy: path, servers: { one: { url: server.url } }, reload } }));
+    const client = await LegacyHttp.open(`${gate.url}/one`);
+    return { gate, allowed: async (name) => !(await client.call(name, {})).isError, reloaded: () => gate.child.waitLine(/policy reloaded/, { stream: 'stderr' }) };
+  };
+  const { allowed, reloaded } = await gateWith({ quiet: '6s' });
   assert.equal(await allowed('a'), true);
 
   // An allow-all policy with a deny at its end, written in two halves of which the first one is valid by itself.
@@ -156,14 +157,13 @@ test('a policy is reloaded when it is complete: the gate waits for a half-writte
   await halves;
   assert.deepEqual([await allowed('a'), await allowed('b'), await allowed('c')], [false, false, true]);
 
-  const started = Date.now();
+  const hasty = await gateWith({ quiet: '10m', longest: '20m' });
   writeFileSync(`${path}.new`, 'version: "1"\ndefault: deny\n');
   renameSync(`${path}.new`, path);
-  await reloaded();
-  assert.equal(await allowed('c'), false);
+  await hasty.reloaded();
+  assert.equal(await hasty.allowed('c'), false);
   writeFileSync(path, 'version: "1"\ndefault: allow\n');
-  process.kill(gate.pid, 'SIGHUP');
-  await reloaded();
-  assert.equal(await allowed('c'), true);
-  assert.ok(Date.now() - started < QUIET_S * 1000, `${Date.now() - started} ms: neither was waited for`);
+  process.kill(hasty.gate.pid, 'SIGHUP');
+  await hasty.reloaded();
+  assert.equal(await hasty.allowed('c'), true);
 });

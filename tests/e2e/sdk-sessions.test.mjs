@@ -117,11 +117,17 @@ for (const version of ['v1', 'v2']) {
 
 test('a server whose tools cannot be listed is reported to the client, by /readyz, by status and by the admin API', async (t) => {
   const env = { SALLYPORT_HOME: join(tempDir(), 'home') };
-  const [command, ...args] = rawStdio(({ serve }) => serve({ 'tools/list': () => { throw { code: -32603, message: 'no list today' }; } }));
-  const mute = use(t, await startServe({ env, config: { version: '1', code: { enabled: false }, policy: policyFile(), servers: { mute: { command, args } } } }));
+  const failing = (code) => {
+    const [command, ...args] = rawStdio(({ serve, args: { code } }) => serve({ 'tools/list': () => { throw { code, message: 'no list today' }; } }), { code });
+    return { command, args };
+  };
+  const mute = use(t, await startServe({ env, config: { version: '1', code: { enabled: false }, policy: policyFile(), servers: { mute: failing(-32603), shy: failing(-32000), without: failing(-32601) } } }));
   const client = await LegacyHttp.open(mute.url);
-  assert.deepEqual((await client.request('tools/list'))._meta, { 'sallyport/missing': ['mute'] });
-  assert.match(await (await fetch(`${mute.origin}/readyz`)).text(), /^mute: .*, a list failed$/m);
+  assert.deepEqual((await client.request('tools/list'))._meta, { 'sallyport/missing': ['mute', 'shy'] });
+  const ready = await (await fetch(`${mute.origin}/readyz`)).text();
+  assert.match(ready, /^mute: .*, a list failed$/m);
+  assert.match(ready, /^shy: .*, a list failed$/m);
+  assert.doesNotMatch(ready, /^without: .*a list failed$/m);
   const told = async (servers) => {
     for (const until = Date.now() + DEADLINE_MS; ;) {
       const found = (await servers()).find(({ name }) => name === 'mute');

@@ -1,6 +1,6 @@
 // The conformance suite against a language's own fixture, directly and through the gate on every route: no check may come out worse.
-// Go publishes such a fixture in its SDK's module, Python in its source archive; those of Rust and Java lie in their repositories only,
-// and tests/conformance runs the suite against a fixture over TypeScript's SDK.
+// Go publishes such a fixture in its SDK's module, Python in its source archive. Those over the other SDKs are our own: TypeScript's is
+// the one of tests/conformance, Rust's and Java's take their definitions from conformance.json.
 import { LEGACY, MODERN, freePort, policyFile, start, startGate, startServe } from '../lib/index.mjs';
 import { count, serverSet, worse } from '../conformance/suite.mjs';
 
@@ -30,7 +30,7 @@ const ROUTES = {
 
 const passed = ({ scenarios }) => Object.values(scenarios).reduce((sum, checks) => sum + count(checks, 'SUCCESS'), 0);
 
-// `everything`: modes by name, each (port) => { command, env }; `ready`: the line that says that it listens; `stdio`: its command there.
+// `everything`: modes by name, each (port) => { command, env }; `ready`: the line that says that it listens, on `stream`; `stdio`: its command there.
 // told({ mode, route, set, passed, direct, wrong }) for each run through the gate.
 export async function runConformance(everything, told) {
   for (const [mode, open] of Object.entries(everything.modes)) {
@@ -39,7 +39,7 @@ export async function runConformance(everything, told) {
     const server = start(program, args, { env: { ...process.env, ...env } });
     const fixture = { url: `http://127.0.0.1:${port}/mcp`, command: everything.stdio };
     try {
-      await server.waitLine(everything.ready, { stream: 'stderr' });
+      await server.waitLine(everything.ready, { stream: everything.stream ?? 'stderr' });
       for (const set of [LEGACY, MODERN]) {
         const direct = await serverSet(fixture.url, set);
         for (const [route, through] of Object.entries(ROUTES)) {

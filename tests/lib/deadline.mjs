@@ -40,13 +40,16 @@ export class Inbox {
     this.#waiters.clear();
   }
 
-  // The next item for which fits() holds, leaving the others in place; null once ended.
-  next(what, { fits = () => true, timeout = DEADLINE_MS } = {}) {
+  // The next item for which fits() holds, leaving the others in place; null once ended. `missing` settles with an error when none can come.
+  next(what, { fits = () => true, timeout = DEADLINE_MS, missing } = {}) {
     const index = this.#items.findIndex(fits);
     if (index >= 0) return Promise.resolve(this.#items.splice(index, 1)[0]);
     if (this.#ended) return Promise.resolve(null);
     const waiter = { fits };
-    const arrival = new Promise((resolve) => { waiter.resolve = resolve; });
+    const arrival = new Promise((resolve, reject) => {
+      waiter.resolve = resolve;
+      missing?.then(reject);
+    });
     this.#waiters.add(waiter);
     return within(arrival, what, timeout).finally(() => this.#waiters.delete(waiter));
   }

@@ -41,9 +41,10 @@ class Peer {
 
   // The answer as an entry; the request may be given as an exact text with its id.
   async exchange(method, params, { id = ++this.#id, ...options } = {}) {
-    await this.send(this.message(method, params, id), options);
+    const sent = await this.send(this.message(method, params, id), options);
+    const missing = sent?.over?.then((text) => new Error(`${sent.status} without the answer ${JSON.stringify(id)} to ${method}: ${text}`));
     const what = `the answer ${JSON.stringify(id)} to ${method} ${JSON.stringify(params)?.slice(0, 100)}`;
-    const entry = await this.entry((json) => isAnswerTo(id)(json ?? {}), { what, ...options });
+    const entry = await this.entry((json) => isAnswerTo(id)(json ?? {}), { what, ...options, missing });
     if (!entry) throw new Error(`no answer to ${method}`);
     return entry;
   }
@@ -97,8 +98,10 @@ export class HttpPeer extends Peer {
     this.statuses.push(response.status);
     this.sessionId ??= response.headers['mcp-session-id'];
     const via = `post ${++this.#posts}`;
-    if (response.isEventStream) this.follow(response, via, JSON.parse(asText(message)).id);
-    else response.text().then((text) => { if (text) this.take(text, via); });
+    const reads = response.isEventStream ? this.follow(response, via, JSON.parse(asText(message)).id)
+      : response.text().then((text) => { if (text) this.take(text, via); return text; });
+    // Settles when nothing more will come: with the body, or why there is none. A refusal names no request.
+    response.over = reads.then((text) => text ?? 'the stream ended', (error) => error.message);
     return response;
   }
 

@@ -9,7 +9,7 @@ import { bun, sanitized } from './paths.mjs';
 const BIN = process.env.SALLYPORT_BIN;
 const BUILD = dirname(BIN);
 export const SECRET = 'sallyport-secret-7d1f';
-const HELPERS = ['sallyport', 'sallyport-sandbox', 'sallyport-python.so', 'sallyport-python.py', 'sallyport-node.so', 'sallyport-node.js', 'sallyport-bun.js',
+const HELPERS = ['sallyport', 'sallyport-sandbox', 'sallyport-python.so', 'sallyport-python.py', 'sallyport-programs.so', 'sallyport-node.so', 'sallyport-node.js', 'sallyport-bun.js',
   'sallyport-amaro.js', 'sallyport-swc.js', 'sallyport-swc.wasm'];
 const NOBODY = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
 const root = process.getuid() === 0;

@@ -35,6 +35,14 @@ test('mistakes do not', () => {
   for (const [i, answer] of check(bad).entries()) assert.equal(answer, false, JSON.stringify(bad[i]));
 });
 
+test('times are those of the engine', () => {
+  const policyOf = (time) => ({ version: '1', tools: { t: { rules: [{ name: 'r', action: 'require_approval', approval_timeout: time }] } } });
+  const times = ['30m', '1h30m', '1d2h', '90s500ms', '90', 90, '1.5h', '1h 30m', '1h30', 'h', '5w', 'never'];
+  const engine = simulate(times.map((time, id) => ({ id, policy: policyOf(time), steps: [] }))).map(({ error }) => !error);
+  assert.deepEqual(check(times.map(policyOf)), engine, JSON.stringify(times));
+  assert.deepEqual(engine.slice(0, 3), [true, true, true]);
+});
+
 test('the operators are the engine\'s', () => {
   const table = readFileSync(path.join(root, 'src/policy/load_cond.c'), 'utf8');
   const ops = [...table.matchAll(/\[OP_\w+\] = \{"(\w+)"/g)].map((m) => m[1]).sort();

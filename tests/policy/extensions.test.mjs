@@ -253,6 +253,10 @@ test('windows of every kind', () => {
     ['allow', 'allow', 'deny', 'allow', 'deny', 'allow', 'allow', 'deny']);
   const same = limited({ window: 'hour', kind: 'identical' });
   assert.deepEqual(verdicts(same, [call({ a: 1, b: 2 }), call({ b: 2, a: 1 }), call({ a: 1, b: 2 }), call({ a: 1, b: 3 })]), ['allow', 'allow', 'deny', 'allow']);
+  // One number in another notation, and no arguments in another form, are the same call.
+  const raw = ['{"a":1}', '{"a":1.0}', '{"a":10e-1}', '{"a":"1"}', '{}'].map((args) => `{"call":{"name":"t","arguments":${args}}}`);
+  const [{ steps }] = simulate([`{"id":1,"policy":${JSON.stringify(same)},"steps":[${raw},{"call":{"name":"t"}},{"call":{"name":"t"}}]}`]);
+  assert.deepEqual(steps.map((step) => step.verdict), ['allow', 'allow', 'deny', 'allow', 'allow', 'allow', 'deny']);
   assert.deepEqual(verdicts(limited({ window: 'minute', max: 5, increment: 2 }), times('00:00', '00:01', '00:02')), ['allow', 'allow', 'deny']);
   assert.deepEqual(verdicts(limited({ kind: 'concurrent' }), [call({}), call({}), call({})]), ['allow', 'allow', 'allow']);
 });
@@ -422,6 +426,25 @@ test('tool names with invisible or ambiguous characters are denied', () => {
   assert.deepEqual(verdicts(policy, ['rm\u200b_file', 'rm_file', '*', '', 'a\u202eb', 'ｒm'].map((name) => call({}, name))), ['deny', 'allow', 'deny', 'deny', 'deny', 'deny']);
 });
 
+test('a tool name that differs from one of the policy only in case, blanks or Unicode form is denied', () => {
+  const names = (policy, list) => verdicts(policy, list.map((name) => call({}, name)));
+  const spellings = ['Delete_File', 'DELETE_FILE', 'delete_file ', ' delete_file', 'delete_\ufb01le', 'dele\u017fe_file'];
+  const denies = { version: '1', default: 'allow', tools: { delete_file: { action: 'deny' } } };
+  assert.deepEqual(names(denies, [...spellings, 'delete_files', 'delete-file', 'move_file']), ['deny', 'deny', 'deny', 'deny', 'deny', 'allow', 'allow', 'allow', 'allow']);
+  assert.deepEqual(names({ version: '1', default: 'allow', hide: ['delete_file', 'admin_*'], tools: {} }, ['Delete_File', 'ADMIN_x', 'move']), ['deny', 'deny', 'allow']);
+  // The policy's own spelling may have capital letters, and two spellings may both be named.
+  assert.deepEqual(names({ version: '1', default: 'allow', tools: { deleteFile: { action: 'deny' } } }, ['deletefile', 'DeleteFile', 'deleteFiles']), ['deny', 'deny', 'allow']);
+  assert.deepEqual(names({ version: '1', default: 'allow', tools: { Search: {}, search: { action: 'deny' } } }, ['Search', 'search', 'SEARCH']), ['allow', 'deny', 'deny']);
+  assert.deepEqual(names({ version: '1', default: 'deny', match: 'glob', tools: { 'read*': {}, 'Read*': {} } }, ['read_file', 'Read_file', 'READ_file']), ['allow', 'allow', 'deny']);
+  // A pattern that allows is no way around a rule for the exact name, nor is a pattern avoided by capital letters.
+  const both = { version: '1', default: 'deny', match: 'glob', tools: { '*_file': {}, delete_file: { action: 'deny' } } };
+  assert.deepEqual(names(both, ['read_file', 'Read_file', 'Delete_file', 'delete_FILE']), ['allow', 'allow', 'deny', 'deny']);
+  assert.deepEqual(names({ version: '1', default: 'allow', match: 'glob', tools: { 'delete_*': { action: 'deny' } } }, ['Delete_x', 'DELETE_X', 'deleted']), ['deny', 'deny', 'allow']);
+  const [answer] = simulate([{ id: 1, policy: denies, steps: [call({}, 'Delete_File')] }]);
+  assert.deepEqual([answer.steps[0].reason, answer.steps[0].rule], ['ambiguous_arguments', '(tool name)']);
+  assert.match(answer.steps[0].text, /"delete_file"/);
+});
+
 test('arguments that are not an object are denied', () => {
   const policy = { version: '1', tools: { t: { rules: [{ name: 'no', action: 'deny' }] } } };
   assert.deepEqual(verdicts(policy, [call([1]), call('x'), call(5)]), ['deny', 'deny', 'deny']);
@@ -454,5 +477,9 @@ test('configuration files of agents, editors, shells and the system are protecte
   for (const x of names) assert.deepEqual(verdicts(policy, [call({ x }), call({ deep: [{ [x]: 1 }] })]), ['deny', 'deny'], x);
   const fine = ['/a/notes.md', 'a.git', 'workflows/x.yml', '.github/dependabot.yml', 'my.bashrc', 'see .bashrc and .ssh', 'https://github.com/a/b.git', `${'text\n'.repeat(5000)}`];
   for (const x of fine) assert.deepEqual(verdicts(policy, [call({ x })]), ['allow'], x);
+  // A text that a server may parse, and parts of a path that it joins.
+  assert.deepEqual(verdicts(policy, [call({ x: '["/a/.bashrc"]' }), call({ x: ['.github', 'workflows', 'a.yml'] }), call({ dir: '/a/.github', file: 'workflows/a.yml' }), call({ dir: '/a/.github', file: 'x/workflows' })]), ['deny', 'deny', 'deny', 'allow']);
+  const tools = [{ name: 't', inputSchema: { type: 'object', properties: { x: { type: 'string' } } } }];
+  assert.equal(simulate([{ id: 1, policy, tools, steps: [call({ x: '{"files": [".npmrc"]}' })] }])[0].steps[0].verdict, 'allow');
   assert.deepEqual(verdicts(policy, [{ ...call({ x: 'echo y>>"$HOME"/.zshrc; ls' }), class: 'Execute' }, { ...call({ x: 'crontab -r' }), class: 'Execute' }]), ['deny', 'deny']);
 });

@@ -72,6 +72,57 @@ test('texts', () => {
   ambiguous({ path: 'args.o.force', op: 'eq', value: true }, [{ o: '{"force":true}' }, { o: [1] }, { o: 3 }]);
   ambiguous({ path: 'args.o.force', op: 'exists', value: true }, [{ o: '{"force":true}' }]);
   judged({ path: 'args.a', op: 'len_lte', value: 3 }, [{ a: '[1]' }], []);
+  for (const [op, value] of [['eq', 'prod'], ['neq', 'prod'], ['in', ['prod', 'live']], ['not_in', ['prod', 5]], ['type', 'string']])
+    ambiguous({ path: 'args.a', op, value }, [{ a: '["prod"]' }, { a: ' {"a": "prod"}' }]);
+  judged({ path: 'args.a', op: 'eq', value: '[x]' }, [{ a: '[x]' }], [{ a: 'x' }]);
+});
+
+test('the text null is nothing to some servers', () => {
+  ambiguous({ path: 'args.a', op: 'exists', value: true }, [{ a: 'null' }, { a: ' null\n' }]);
+  ambiguous({ path: 'args.a', op: 'type', value: 'string' }, [{ a: 'null' }]);
+  judged({ path: 'args.a', op: 'exists', value: true }, [{ a: 'nullable' }, { a: 'NULL' }, { a: '' }], [{ a: null }, {}]);
+  const of = (schema) => ({ tools: [{ name: 't', inputSchema: { type: 'object', properties: { a: schema } } }] });
+  const policy = block('require', { path: 'args.a', op: 'exists', value: true });
+  assert.equal(run(policy, [{ a: 'null' }], of({ type: 'string' }))[0].verdict, 'allow');
+  assert.equal(run(policy, [{ a: 'null' }], of({ type: ['string', 'null'] }))[0].reason, 'ambiguous_arguments');
+});
+
+test('a star is for the elements of a list, and the members of an object are not elements', () => {
+  const price = { path: 'args.items.*.price', op: 'gt', value: 10 };
+  judged(price, [{ items: [{ price: 11 }] }, { items: { '*': { price: 11 } } }], [{ items: [{ price: 1 }] }, { items: {} }]);
+  ambiguous(price, [{ items: { a: { price: 11 } } }]);
+});
+
+test('a missing argument is judged as the default that the schema says', () => {
+  const of = (properties, more) => ({ tools: [{ name: 't', inputSchema: { type: 'object', properties, ...more } }] });
+  const verdict = (policy, args, line) => run(policy, [args], line)[0].verdict;
+  const count = (value) => ({ type: 'integer', default: value }), over = (path) => ({ path, op: 'gt', value: 5 });
+  const denies = block('deny_if', over('args.n'));
+  assert.equal(verdict(denies, {}, of({ n: count(100) })), 'deny');
+  assert.equal(verdict(denies, undefined, of({ n: count(100) })), 'deny');
+  assert.equal(verdict(denies, {}, of({ n: count(1) })), 'allow');
+  assert.equal(verdict(denies, { n: 1 }, of({ n: count(100) })), 'allow');
+  assert.equal(verdict(denies, {}, of({ n: { type: ['integer', 'null'], default: null } })), 'allow');
+  assert.equal(verdict(denies, {}, of({ n: { type: 'integer' } })), 'allow');
+  assert.equal(verdict({ ...denies, arguments: 'loose' }, {}, of({ n: count(100) })), 'allow');
+  assert.equal(verdict(block('approve_if', over('args.n')), {}, of({ n: count(100) })), 'approve');
+  const small = (more) => block('require', { path: 'args.n', op: 'lte', value: 5, ...more });
+  assert.equal(verdict(small({ on_missing: 'pass' }), {}, of({ n: count(100) })), 'deny');
+  assert.equal(verdict(small({ on_missing: 'pass' }), {}, of({ n: count(1) })), 'allow');
+  assert.equal(verdict(small(), {}, of({ n: count(1) })), 'deny'); // what is required must be sent
+  assert.equal(verdict(block('deny_if', { path: 'args.f', op: 'exists', value: true }), {}, of({ f: { type: 'boolean', default: true } })), 'allow');
+  // Inside objects and lists, and through references.
+  const model = { $ref: '#/$defs/O' }, defs = { $defs: { O: { type: 'object', properties: { n: count(100) } } } };
+  const deep = block('deny_if', over('args.o.n'));
+  assert.equal(verdict(deep, { o: {} }, of({ o: model }, defs)), 'deny');
+  assert.equal(verdict(deep, { o: {} }, of({ o: { anyOf: [model, { type: 'null' }], default: null } }, defs)), 'deny');
+  assert.equal(verdict(deep, {}, of({ o: { anyOf: [model, { type: 'null' }], default: null } }, defs)), 'allow');
+  assert.equal(verdict(deep, {}, of({ o: { type: 'object', properties: { n: { type: 'integer' } }, default: { n: 100 } } })), 'deny');
+  assert.equal(verdict(deep, {}, of({ o: { type: 'object', properties: { n: count(100) }, default: {} } })), 'deny');
+  assert.equal(verdict(block('deny_if', over('args.l[*]')), {}, of({ l: { type: 'array', items: { type: 'integer' }, default: [1, 100] } })), 'deny');
+  const rows = block('deny_if', over('args.l[*].n')), list = of({ l: { type: 'array', items: model } }, defs);
+  assert.equal(verdict(rows, { l: [{ n: 1 }, {}] }, list), 'deny');
+  assert.equal(verdict(rows, { l: [] }, list), 'allow');
 });
 
 test('a text is a text where the schema says so', () => {
@@ -177,7 +228,7 @@ test('a spend limit without a path counts the largest amount that is there', () 
 
 test('one call cannot take long to judge', () => {
   const t0 = performance.now(), slow = sanitized ? 5 : 1;
-  const each = (op, value) => block(['not_in', 'schema', 'under'].includes(op) ? 'require' : 'deny_if', { path: 'args.a[*]', op, value });
+  const each = (op, value) => block(['not_in', 'schema', 'under', 'sql'].includes(op) ? 'require' : 'deny_if', { path: 'args.a[*]', op, value });
   const many = (n, f) => Array.from({ length: n }, f);
   const dear = [
     [each('regex', '^(a|aa)+$'), { a: many(90000, () => `${'a'.repeat(17)}!`) }],
@@ -185,6 +236,9 @@ test('one call cannot take long to judge', () => {
     [each('under', '/srv'), { a: many(3000, () => `/srv/${'a/'.repeat(1500)}`) }],
     [each('not_in', many(9000, (_, i) => `word${i}`)), { a: many(90000, () => 'x') }],
     [each('glob', '*aaaaaaaaaaab'), { a: many(2000, () => 'a'.repeat(3500)) }],
+    [each('not_in', many(9000, (_, i) => i + 0.5)), { a: many(90000, () => 1e300) }],
+    [each('sql', 'read_only'), { a: many(5000, () => `SELECT ${'a,'.repeat(200)}1`) }],
+    [each('sql', { read_only: 'postgres' }), { a: many(5000, () => `SELECT ${'a,'.repeat(200)}1`) }],
     [each('schema', { uniqueItems: true }), { a: [many(20000, (_, i) => i)] }],
     [each('schema', { properties: Object.fromEntries(many(2000, (_, i) => [`p${i}`, {}])) }), { a: many(30, () => Object.fromEntries(many(3000, (_, i) => [`q${i}`, 1]))) }],
   ];
@@ -194,6 +248,29 @@ test('one call cannot take long to judge', () => {
     const took = performance.now() - start;
     assert.deepEqual([step.verdict, step.reason], ['deny', 'fault'], JSON.stringify(policy).slice(0, 200));
     assert.ok(took < 20_000 * slow, `${took} ms for ${JSON.stringify(policy).slice(0, 120)}`);
+  }
+  // Keys that the schema does not list, one long text that many rules read, and texts that begin like secrets.
+  const secret = block('deny_if', { path: 'args', op: 'contains_secret', value: true });
+  const amount = { tools: [{ name: 't', inputSchema: { type: 'object', properties: { amount: { type: 'integer' } } } }] };
+  for (const [policy, args, line] of [
+    [block('deny_if', { path: 'args.amount', op: 'gt', value: 5 }), Object.fromEntries(many(1e5, (_, i) => [`k${i}`, 'x'])), amount],
+    [{ version: '1', default: 'deny', tools: { t: { deny_if: many(100, (_, i) => ({ conditions: [{ path: 'args.s', op: 'eq', value: `x${i}` }] })) } } }, { s: 'é\n"'.repeat(1e6) }],
+    [block('deny_if', { path: 'args.l', op: 'contains', value: 1e300 }), { l: many(5e5, () => 2e300) }],
+    [secret, { s: '-----BEGIN PRIVATE KEY-----\n'.repeat(1e5) }],
+    [secret, { s: 'ab12'.repeat(1e6) }],
+    [secret, { s: ' '.repeat(4e6) }],
+    [secret, { s: `${'QUJD'.repeat(19)}\n`.repeat(30000) }],
+  ]) {
+    const start = performance.now();
+    run(policy, [args], line);
+    assert.ok(performance.now() - start < 8_000 * slow, `${performance.now() - start} ms for ${JSON.stringify(policy).slice(0, 120)}`);
+  }
+  // 4 MB of paths, of lines and of words, for a preset that looks at each of them.
+  const preset = { version: '1', presets: ['protect_agent_config'], tools: {} };
+  for (const args of [{ a: 'a/'.repeat(2e6) }, { a: 'GI~1/%61/'.repeat(4e5) }, { a: 'a\n'.repeat(1e6) }, { command: 'a '.repeat(1e6) }, { a: many(1e5, () => 'é/x') }]) {
+    const start = performance.now();
+    assert.equal(run(preset, [args])[0].verdict, 'allow');
+    assert.ok(performance.now() - start < 10_000 * slow, `${performance.now() - start} ms for ${JSON.stringify(args).slice(0, 60)}`);
   }
   assert.ok(performance.now() - t0 < 60_000 * slow);
 });

@@ -77,6 +77,7 @@ function resolve(args, path) {
       else if (v === null) next.push(ABSENT);
       else if (Array.isArray(v) && index === '*') next.push(...(v.length ? v : [ABSENT]));
       else if (Array.isArray(v) && /^\d+$/.test(index)) next.push(Number(index) < v.length ? v[Number(index)] : ABSENT);
+      else if (isMap(v) && key === '*' && !Object.hasOwn(v, '*') && Object.keys(v).length) next.push(UNSURE);
       else if (isMap(v) && key !== undefined) next.push(own(v, key));
       else next.push(UNSURE);
     }
@@ -91,11 +92,16 @@ const order = (test) => (v, want) => (typeof v === 'number' ? test(v, want) : UN
 const text = (test) => (v, want) => (typeof v === 'string' && !mayBeJson(v) ? test(v, want) : UNSURE);
 const length = (test) => (v, want) => (typeof v === 'string' ? test([...v].length, want) : Array.isArray(v) ? test(v.length, want) : isMap(v) ? test(Object.keys(v).length, want) : UNSURE);
 
+// A text that is equal to nothing may be parsed again; `null` is then nothing.
+const parsed = (v) => typeof v === 'string' && mayBeJson(v), nothing = (v) => typeof v === 'string' && v.trim() === 'null';
+const equal = (v, wants) => { const any = some(wants.map((one) => equals(v, one))); return any === false && parsed(v) ? UNSURE : any; };
+
 const OPS = {
-  eq: equals,
-  neq: (v, want) => not(equals(v, want)),
-  in: (v, want) => some(want.map((one) => equals(v, one))),
-  not_in: (v, want) => not(some(want.map((one) => equals(v, one)))),
+  eq: (v, want) => equal(v, [want]),
+  neq: (v, want) => not(equal(v, [want])),
+  in: equal,
+  not_in: (v, want) => not(equal(v, want)),
+  exists: (v, want) => (nothing(v) ? UNSURE : (v !== null) === want),
   lt: order((v, want) => v < want),
   lte: order((v, want) => v <= want),
   gt: order((v, want) => v > want),
@@ -106,7 +112,7 @@ const OPS = {
   ends_with: text((v, want) => list(want).some((one) => v.endsWith(one))),
   len_lt: length((n, want) => n < want),
   len_gte: length((n, want) => n >= want),
-  type: (v, want) => list(want).some((one) => typeOf(v) === one || (one === 'integer' && Number.isInteger(v))),
+  type: (v, want) => parsed(v) || nothing(v) ? UNSURE : list(want).some((one) => typeOf(v) === one || (one === 'integer' && Number.isInteger(v))),
 };
 
 /** `lenient` is the answer that lets the call through: what cannot be judged gets the other, or that one with ctx.hopeful. */
@@ -116,7 +122,7 @@ function leaf(c, ctx, lenient) {
   const one = (v) => {
     let answer = v;
     if (v === ABSENT) answer = c.op === 'exists' ? !c.value : ctx.missingFires ? !lenient : false;
-    else if (v !== UNSURE) answer = c.op === 'exists' ? (v !== null) === c.value : OPS[c.op](v, c.value);
+    else if (v !== UNSURE) answer = OPS[c.op](v, c.value);
     return answer === UNSURE ? lenient === Boolean(ctx.hopeful) : answer;
   };
   const all = c.match ? c.match === 'all' : lenient;

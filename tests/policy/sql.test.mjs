@@ -71,6 +71,19 @@ test('in a deny rule, a statement that cannot be judged is denied', () => {
   }
 });
 
+test('a line that a command-line client would execute is refused', () => {
+  const lines = [
+    'SELECT 1\n/\n.shell id', 'SELECT 1\ngo\n.shell id', 'SELECT 1\n GO \n  .shell id', 'SELECT 1\r\nGo\r\n.output x', 'SELECT 1\nGO 5\nxp_cmdshell a', "SELECT 1\nGO;\nsp_rename 'a', 'b'",
+    'SELECT 1\n!! id', 'SELECT 1\n:!! id', 'SELECT 1\n:r x', 'SELECT 1\n:connect x', 'SELECT 1 FROM dual\n/\nhost id', 'SELECT 1 FROM dual\n.\nhost id', 'SELECT 1\n!id',
+    'SELECT 1 -- \u000bDELETE FROM t', 'SELECT 1 -- \u0085DELETE FROM t', 'SELECT 1 -- \u2028DELETE FROM t', 'SELECT 1 -- \u2029DELETE FROM t',
+  ];
+  const harmless = ['SELECT 1\nGO', 'SELECT 1\n/\n2', 'SELECT 1\n  / 2\n  + .5\n', 'SELECT a\nFROM t\nWHERE a\n!= 2', 'SELECT a FROM t\n\nWHERE goal = 1\nAND\ngoal < 2'];
+  for (const dialect of ['any', 'mysql', 'sqlite', 'mssql']) {
+    assert.deepEqual(allowed(lines, dialect), [], dialect);
+    assert.deepEqual(refused(harmless.filter((sql) => !sql.includes('\n/\n')), dialect), [], dialect);
+  }
+});
+
 test('an unknown dialect is named', () => {
   const [answer] = simulate([{ id: 1, policy: { version: '1', tools: { t: { rules: [{ name: 'r', conditions: [{ path: 'args.a', op: 'sql', value: { read_only: 'postgresql' } }] }] } } }, steps: [] }]);
   assert.match(answer.error.join('\n'), /unknown SQL dialect "postgresql"; known are postgres, mysql, sqlite and mssql/);

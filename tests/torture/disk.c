@@ -155,7 +155,8 @@ static bool trouble(int op) {
 
 static void wait_stalled(const struct file *f) {
     struct control *c = disk.control;
-    if (!c || !c->stall || !strstr(f->path, ".sqlite") || strstr(f->path, "-shm"))
+    bool stored = strstr(f->path, ".sqlite") || strstr(f->path, "sallyport.lock");
+    if (!c || !c->stall || !stored || strstr(f->path, "-shm"))
         return;
     struct timespec pause = {0, 1000000};
     for (c->stalled++; c->stall;)

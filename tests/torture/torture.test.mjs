@@ -19,5 +19,5 @@ round('clock jumps', true, () => clockJumps({ jumps: 5 }));
 round('a slow disk stalls only the calls that need it', true, () => slowDisk({ seconds: 3 }));
 round('a disk that stops: operators wait for it, calls do not', true, () => stalledDisk());
 round('5 of 20 servers are sick: no call to another one fails', false, () => sickServers({ seconds: 2 }));
-round('a policy that is rewritten all the time: it is taken up, and no call fails', false, () => reloadStorm({ seconds: 3 }));
+round('a policy that is rewritten all the time: it is taken up, and no call fails', false, () => reloadStorm({ seconds: 4 }));
 round('SIGTERM under load: every accepted call is answered', false, () => termUnderLoad({ rounds: 1 }));

@@ -1,6 +1,7 @@
 // A gate under load with a server outside of it that remembers every call that reached it: the oracle.
 import { Agent, request as httpRequest } from 'node:http';
 import { join } from 'node:path';
+import { threadId } from 'node:worker_threads';
 import { cli, legacyServer, policyFile, startServe, startUpstream, tempDir } from '../lib/index.mjs';
 
 export const pause = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
@@ -77,7 +78,7 @@ export class Load {
   constructor(client, { width = 4, tools = ['echo', 'echo', 'limited'], server, each } = {}) {
     const walk = async () => {
       while (this.running) {
-        const answer = await client().call(pick(tools), `m${Load.#next++}-`, { server: server?.() });
+        const answer = await client().call(pick(tools), `m${threadId}-${Load.#next++}-`, { server: server?.() });
         this.count(answer);
         each?.(answer);
         if (!answer.ok && !answer.denied) await pause(5);

@@ -1,6 +1,7 @@
 // What servers take arguments for. Random schemas, policies and arguments go through the gate to real servers, each of which says what
 // it received: zod, zod with coercion, pydantic, encoding/json. No call may be executed whose received arguments the policy, asked about
-// exactly those, would not have allowed. Some servers know arguments under further names that their schemas do not list.
+// exactly those, would not have allowed. Some servers know arguments under further names that their schemas do not list, and some
+// arguments have a default.
 //
 // MEANING_CASES=n sets how many calls in all, SEED=n where they start. A failure prints policy, arguments and what arrived.
 import assert from 'node:assert/strict';
@@ -22,12 +23,13 @@ const python = join(root, 'tests/python/venv/bin/python');
 
 // Names with letters that something beyond ASCII folds to.
 const NAMES = ['amount', 'sql', 'task', 'kind', 'flag', 'path'];
-const KINDS = ['integer', 'number', 'string', 'boolean', 'integers', 'strings', 'map', 'nested'];
+const KINDS = ['integer', 'number', 'string', 'boolean', 'integers', 'strings', 'map', 'nested', 'either'];
 
 class Maker extends Chance {
   tools() {
     return Array.from({ length: TOOLS }, (_, i) => ({ name: `t${i}`, params: Object.fromEntries(NAMES.filter(() => this.chance(0.5)).map((name) => [name, this.pick(KINDS)])) }))
       .map((tool) => (Object.keys(tool.params).length ? tool : { ...tool, params: { amount: 'integer' } }))
+      .map((tool) => ({ ...tool, defaults: Object.fromEntries(Object.entries(tool.params).filter(() => this.chance(0.3)).map(([name, kind]) => [name, this.honest(kind)])) }))
       .map((tool) => ({ ...tool, aliases: Object.fromEntries(Object.keys(tool.params).filter(() => this.chance(0.5)).map((name) => [name, this.alias(name)])) }));
   }
 
@@ -46,7 +48,7 @@ class Maker extends Chance {
       integer: () => number(path), number: () => number(path), string: () => words(path),
       boolean: () => ({ path, op: this.pick(['eq', 'neq']), value: this.chance(0.5) }),
       integers: () => number(`${path}[*]`), strings: () => words(`${path}[*]`),
-      map: () => number(`${path}.cost`), nested: () => (this.chance(0.6) ? number(`${path}.amount`) : words(`${path}.label`)),
+      map: () => number(`${path}.cost`), nested: () => (this.chance(0.6) ? number(`${path}.amount`) : words(`${path}.label`)), either: () => words(path),
     }[kind]();
   }
 
@@ -74,6 +76,7 @@ class Maker extends Chance {
     return {
       integer: number, number: () => number() + this.pick([0, 0.5]), string: words, boolean: () => this.chance(0.5),
       integers: () => this.many(3, number), strings: () => this.many(3, words), map: () => ({ cost: number() }), nested: () => ({ amount: number(), label: words() }),
+      either: () => (this.chance(0.5) ? words() : this.many(3, words)),
     }[kind]();
   }
 
@@ -84,6 +87,7 @@ class Maker extends Chance {
       integer: () => this.number(), number: () => this.number(), string: () => this.words(), boolean: () => this.flag(),
       integers: () => this.list(() => this.number()), strings: () => this.list(() => this.words()),
       map: () => object(() => this.cost()), nested: () => object(() => this.nest()),
+      either: () => (this.chance(0.3) ? this.words() : this.list(() => this.words())),
     }[kind]();
   }
 

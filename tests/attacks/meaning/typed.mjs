@@ -11,12 +11,12 @@ const from = process.argv[3] === 'coerce' ? z.coerce : z;
 const KINDS = {
   integer: () => from.number().int(), number: () => from.number(), string: () => from.string(), boolean: () => from.boolean(),
   integers: () => z.array(from.number().int()), strings: () => z.array(from.string()), map: () => z.record(z.string(), from.number()),
-  nested: () => z.object({ amount: from.number().int(), label: from.string().optional() }),
+  nested: () => z.object({ amount: from.number().int(), label: from.string().optional() }), either: () => z.union([z.string(), z.array(from.string())]),
 };
 
 const server = new McpServer({ name: 'typed', version: '1' });
-for (const { name, params } of JSON.parse(readFileSync(process.argv[2]))) {
-  const shape = Object.fromEntries(Object.entries(params).map(([param, kind]) => [param, KINDS[kind]().optional()]));
+for (const { name, params, defaults } of JSON.parse(readFileSync(process.argv[2]))) {
+  const shape = Object.fromEntries(Object.entries(params).map(([param, kind]) => [param, param in defaults ? KINDS[kind]().default(defaults[param]) : KINDS[kind]().optional()]));
   server.registerTool(name, { inputSchema: shape }, (received) => ({ content: [{ type: 'text', text: JSON.stringify(received) }] }));
 }
 await server.connect(new StdioServerTransport());

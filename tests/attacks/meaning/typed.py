@@ -1,6 +1,7 @@
 """Tools of the official Python SDK that answer with what they received, after pydantic has coerced it.
 
-Usage: typed.py TOOLS.json, where TOOLS.json is [{"name", "params": {NAME: KIND}, "aliases": {NAME: [ALIAS, "name"|"member"|"element"]}}].
+Usage: typed.py TOOLS.json, where TOOLS.json is [{"name", "params": {NAME: KIND}, "aliases": {NAME: [ALIAS, "name"|"member"|"element"]},
+"defaults": {NAME: VALUE}}].
 """
 import json
 import sys
@@ -19,7 +20,7 @@ class Nested(BaseModel):
 KINDS = {
     "integer": int, "number": float, "string": str, "boolean": bool,
     "integers": list[int], "strings": list[str], "map": dict[str, int],
-    "nested": Nested,
+    "nested": Nested, "either": str | list[str],
 }
 
 
@@ -34,11 +35,12 @@ def plain(value):
     return value.model_dump(exclude_none=True, by_alias=True) if hasattr(value, "model_dump") else value
 
 
-def tool(name, params, aliases):
+def tool(name, params, aliases, defaults):
     """A function with one typed parameter each, as a person would have written it."""
     types = {param: typed(param, kind, aliases.get(param)) for param, kind in params.items()}
-    words = ", ".join(f"{param}: types[{param!r}] = None" for param in params)
-    scope = {"types": types}
+    words = ", ".join(f"{param}: types[{param!r}] = defaults[{param!r}]" for param in params)
+    values = {param: KINDS[kind](**defaults[param]) if kind == "nested" and param in defaults else defaults.get(param) for param, kind in params.items()}
+    scope = {"types": types, "defaults": values}
     exec(f"def {name}({words}):\n    return answer(locals())", {**scope, "answer": answer}, scope)
     return scope[name]
 
@@ -49,5 +51,5 @@ def answer(received):
 
 server = FastMCP("typed")
 for row in json.load(open(sys.argv[1])):
-    server.add_tool(tool(row["name"], row["params"], row["aliases"]), name=row["name"])
+    server.add_tool(tool(row["name"], row["params"], row["aliases"], row["defaults"]), name=row["name"])
 server.run()

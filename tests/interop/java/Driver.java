@@ -12,14 +12,18 @@ import io.modelcontextprotocol.spec.McpSchema;
 import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CopyOnWriteArrayList;
 
 /** Driver TARGET MODE: the steps of the interop matrix over the Java SDK's client; see python/driver.py. */
 public class Driver {
     private static final McpJsonMapper JSON = McpJsonDefaults.getMapper();
+    private static final int LOG_LINES = 3; // of the suite's logging tool
+    private static final List<Object> seen = new CopyOnWriteArrayList<>();
 
     private static McpClientTransport transport(Map<String, Object> to) {
         if (to.get("url") instanceof String url) {
@@ -54,6 +58,11 @@ public class Driver {
     }
 
     private static void take(String step, Callable<Object> work) throws Exception {
+        take(step, work, 0);
+    }
+
+    private static void take(String step, Callable<Object> work, int events) throws Exception {
+        seen.clear();
         Map<String, Object> said = new TreeMap<>(Map.of("step", step));
         try {
             said.put("result", sorted(JSON.readValue(JSON.writeValueAsString(work.call()), Map.class)));
@@ -63,11 +72,51 @@ public class Driver {
         } catch (Exception error) {
             said.put("error", new TreeMap<>(Map.of("code", 0, "message", String.valueOf(error.getMessage()))));
         }
+        // The SDK may deliver a notification after the answer that it came before.
+        for (int i = 0; i < 1000 && seen.size() < events; i++) Thread.sleep(10);
+        // It handles notifications on several threads, in any order.
+        if (!seen.isEmpty()) said.put("seen", seen.stream().map(Driver::sorted).sorted(Comparator.comparing(Object::toString)).toList());
         System.out.println(JSON.writeValueAsString(said));
     }
 
     private static McpSchema.CallToolRequest call(String name, Map<String, Object> arguments) {
         return McpSchema.CallToolRequest.builder(name).arguments(arguments).build();
+    }
+
+    private static McpSchema.CreateMessageResult sample(McpSchema.CreateMessageRequest request) {
+        seen.add(Map.of("sampling", ((McpSchema.TextContent) request.messages().get(0).content()).text()));
+        return McpSchema.CreateMessageResult.builder(McpSchema.Role.ASSISTANT, "sampled", "none").build();
+    }
+
+    private static McpSchema.ElicitResult elicit(McpSchema.ElicitFormRequest request) {
+        seen.add(Map.of("elicitation", request.message()));
+        if (request.message().equals("decline")) return McpSchema.ElicitResult.builder(McpSchema.ElicitResult.Action.DECLINE).build();
+        Map<String, Object> content = new TreeMap<>();
+        ((Map<?, ?>) request.requestedSchema().get("properties")).keySet().forEach(name -> content.put((String) name, "yes"));
+        return new McpSchema.ElicitResult(McpSchema.ElicitResult.Action.ACCEPT, content);
+    }
+
+    private static McpSyncClient exchangeClient(Map<String, Object> to) {
+        return McpClient.sync(transport(to)).requestTimeout(Duration.ofSeconds(60)).initializationTimeout(Duration.ofSeconds(60))
+            .capabilities(McpSchema.ClientCapabilities.builder().sampling().elicitation().build())
+            .sampling(Driver::sample).elicitation(Driver::elicit)
+            .loggingConsumer(note -> seen.add(Map.of("level", note.level().name(), "data", note.data())))
+            .progressConsumer(note -> seen.add(Map.of("progress", note.progress(), "total", note.total(), "message", note.message())))
+            .build();
+    }
+
+    private static void exchange(McpSyncClient client, String prefix, String uris) throws Exception {
+        take("progress", () -> client.callTool(McpSchema.CallToolRequest.builder(prefix + "test_tool_with_progress").arguments(Map.of()).progressToken(7).build()), 3);
+        client.setLoggingLevel(McpSchema.LoggingLevel.DEBUG);
+        take("log", () -> client.callTool(call(prefix + "test_tool_with_logging", Map.of())), LOG_LINES);
+        take("sampling", () -> client.callTool(call(prefix + "test_sampling", Map.of("prompt", "say it"))));
+        take("question", () -> client.callTool(call(prefix + "test_elicitation", Map.of("message", "accept"))));
+        take("question that is declined", () -> client.callTool(call(prefix + "test_elicitation", Map.of("message", "decline"))));
+        take("input required", () -> client.callTool(call(prefix + "test_input_required_result_elicitation", Map.of())));
+        take("call that fails", () -> client.callTool(call(prefix + "test_error_handling", Map.of())));
+        take("read of nothing", () -> client.readResource(McpSchema.ReadResourceRequest.builder(uris + "test://nothing").build()));
+        take("prompt with a resource", () -> client.getPrompt(new McpSchema.GetPromptRequest(prefix + "test_prompt_with_embedded_resource", Map.of("resourceUri", "test://example"))));
+        take("call after that", () -> client.callTool(call(prefix + "test_simple_text", Map.of())));
     }
 
     public static void main(String[] args) throws Exception {
@@ -78,6 +127,13 @@ public class Driver {
         }
         String prefix = (String) to.getOrDefault("prefix", "");
         String uri = (String) to.getOrDefault("uri", "test://note");
+        if ("exchange".equals(to.get("steps"))) {
+            McpSyncClient asked = exchangeClient(to);
+            asked.initialize();
+            exchange(asked, prefix, (String) to.getOrDefault("uris", ""));
+            asked.closeGracefully();
+            System.exit(0);
+        }
         McpSyncClient client = McpClient.sync(transport(to)).requestTimeout(Duration.ofSeconds(60)).initializationTimeout(Duration.ofSeconds(60)).build();
         client.initialize();
         take("tools/list", () -> client.listTools());

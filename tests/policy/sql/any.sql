@@ -122,3 +122,13 @@ SELECT unnest(tags) FROM posts
 SELECT x'ff', N'text'
 SELECT a$b FROM t
 SELECT * FROM t TABLESAMPLE SYSTEM (10)
+SELECT a FROM t JOIN s ON t.data @> s.data
+SELECT db.app.t.a FROM db.app.t
+SELECT a FROM t WHERE a = $1 AND b = $2
+SELECT CAST(a AS char) FROM t
+SELECT extract(year FROM d), substring(a FROM 1 FOR 2), trim(both 'x' FROM a) FROM t
+SELECT * FROM (SELECT 1) t, LATERAL (SELECT 2) u
+SHOW TABLES LIKE 'a%'
+DESCRIBE t
+SELECT [a b] FROM [t]
+SELECT a FROM t ORDER BY a DESC, b

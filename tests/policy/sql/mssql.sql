@@ -41,3 +41,9 @@ SELECT a --remark
 SELECT 1 AS [one], 2 AS 'two', three = 3
 SELECT ORIGINAL_LOGIN(), HOST_NAME(), APP_NAME(), SESSION_CONTEXT(N'k'), HAS_PERMS_BY_NAME('t', 'OBJECT', 'SELECT')
 SELECT * FROM t WHERE d >= DATEFROMPARTS(2024, 1, 1) AND d AT TIME ZONE 'UTC' < SYSUTCDATETIME()
+SELECT db.dbo.t.a FROM db.dbo.t WITH (NOLOCK, READPAST)
+SELECT * FROM t WHERE price > $1.50
+SELECT geography::Point(1, 2, 4326).STDistance(loc) FROM places
+SELECT loc.STAsText(), loc.Lat FROM places WHERE loc.STIntersects(geometry::STGeomFromText('POINT(1 1)', 0)) = 1
+SELECT hierarchyid::GetRoot(), hierarchyid::Parse('/1/')
+SELECT * FROM t WITH (NOLOCK, INDEX(i))

@@ -39,3 +39,8 @@ SELECT CASE age WHEN 1 THEN 'a' ELSE 'b' END, CAST(age AS TEXT), age BETWEEN 1 A
 SELECT snippet(docs), highlight(docs, 0, '[', ']'), bm25(docs) FROM docs WHERE docs MATCH 'word'
 SELECT open, end FROM ticks
 SELECT name -- the name
+PRAGMA main.table_info(users)
+PRAGMA "main".index_list('users')
+PRAGMA temp.foreign_key_check
+SELECT a FROM t WHERE b IN t2 AND c IN main.t3
+SELECT m.name, p.name FROM sqlite_master m JOIN pragma_table_info(m.name) p

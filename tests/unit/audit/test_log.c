@@ -274,6 +274,75 @@ static void test_failing_writer_refuses_and_recovers(void **state) {
     assert_int_equal(walk(resumed, false).count, 1);
 }
 
+static void wait_until_failed(struct audit *a, bool failed) {
+    struct audit_health health;
+    do {
+        audit_flush(a, NULL);
+        audit_health(a, &health);
+    } while (health.failed != failed);
+}
+
+static uint64_t count_calls(void) {
+    return walk((struct audit_filter){.kinds = 1u << AUDIT_KIND_DECISION}, true).count;
+}
+
+/* What was in the ring goes into the next log, which says what is missing. */
+static void test_files_deleted_in_use(void **state) {
+    static const char *const tails[] = {"", "-wal"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
+        char path[128];
+        struct audit_health health;
+        struct audit *a = home_open((struct audit_config){0});
+        assert_int_equal(home_put(a, "tool", "allow", "{}"), AUDIT_OK);
+        assert_int_equal(audit_flush(a, NULL), 0);
+        snprintf(path, sizeof(path), "%s/audit/000001.sqlite%s", home, tails[i]);
+        assert_int_equal(i ? truncate(path, 0) : unlink(path), 0);
+        const bool accepted = home_put(a, "after", "allow", "{}") == AUDIT_OK; /* not noticed yet */
+        do { /* it fails until the log is open again, but the text stays */
+            audit_flush(a, NULL);
+            audit_health(a, &health);
+        } while (!health.fault[0]);
+        assert_non_null(
+            strstr(health.fault, i ? "cut short while it was in use" : "deleted while it was in use"));
+        wait_until_failed(a, false);
+        audit_health(a, &health);
+        assert_non_null(strstr(health.finding, "signed head"));
+        audit_close(a);
+        struct audit_report report;
+        audit_verify(home, NULL, &report);
+        assert_false(report.sound);
+        assert_int_equal(count_calls(), accepted);
+        home_remove(NULL);
+        home_make(NULL);
+    }
+}
+
+static void test_ring_deleted_in_use(void **state) {
+    (void)state;
+    struct audit *a = home_open((struct audit_config){0});
+    char dir[128], path[400] = "";
+    snprintf(dir, sizeof(dir), "%s/audit", home);
+    DIR *d = opendir(dir);
+    for (struct dirent *e; (e = readdir(d));)
+        if (strncmp(e->d_name, "ring-", 5) == 0)
+            snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
+    closedir(d);
+    assert_int_equal(unlink(path), 0);
+    const bool accepted = home_put(a, "tool", "allow", "{}") == AUDIT_OK; /* not noticed yet */
+    wait_until_failed(a, true);
+    struct audit_health health;
+    audit_health(a, &health);
+    assert_non_null(strstr(health.fault, "restart the gate"));
+    assert_int_equal(home_put(a, "refused", "allow", "{}"), AUDIT_FAILED);
+    audit_close(a);
+    struct audit_report report;
+    audit_verify(home, NULL, &report);
+    assert_true(report.sound);
+    assert_int_equal(report.gaps, 1);
+    assert_int_equal(count_calls(), accepted);
+}
+
 struct durable {
     struct audit_wait wait;
     int *left;
@@ -460,6 +529,32 @@ static void test_segments_and_retention(void **state) {
     assert_non_null(strstr(report.text, "no record says that they were retired"));
 }
 
+/* One that sleeps while others go on and retire what they have left behind continues where they are. */
+static void test_sleeper_follows_retention(void **state) {
+    (void)state;
+    struct audit_report report;
+    struct audit *sleeper = home_open((struct audit_config){.segment_bytes = 1});
+    home_put(sleeper, "early", "allow", "{}");
+    assert_int_equal(audit_flush(sleeper, NULL), 0);
+    put_segments(3, 0);
+    struct audit *a = home_open((struct audit_config){.retain_ms = 1});
+    audit_close(a);
+    audit_verify(home, NULL, &report);
+    assert_true(report.retired >= 3);
+    assert_int_equal(home_put(sleeper, "late", "allow", "{}"), AUDIT_OK);
+    audit_close(sleeper);
+    audit_verify(home, NULL, &report);
+    if (!report.sound)
+        fail_msg("%s", report.text);
+    assert_string_equal(
+        walk((struct audit_filter){.kinds = 1u << AUDIT_KIND_DECISION, .limit = 1}, true).tool, "late");
+    /* Nobody is taken for killed who has ended. */
+    a = home_open((struct audit_config){0});
+    audit_close(a);
+    audit_verify(home, NULL, &report);
+    assert_int_equal(report.gaps, 0);
+}
+
 static void test_stolen_segment(void **state) {
     (void)state;
     struct audit_report report;
@@ -519,6 +614,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_durable_power_cut, home_make, home_remove),
         cmocka_unit_test_setup_teardown(test_segments_and_retention, home_make, home_remove),
         cmocka_unit_test_setup_teardown(test_stolen_segment, home_make, home_remove),
+        cmocka_unit_test_setup_teardown(test_files_deleted_in_use, home_make, home_remove),
+        cmocka_unit_test_setup_teardown(test_ring_deleted_in_use, home_make, home_remove),
+        cmocka_unit_test_setup_teardown(test_sleeper_follows_retention, home_make, home_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* Whatever is done to a log, verify notices, and names the first record that is wrong. */
 #include "home.h"
 
+#include "audit/chain.h"
 #include "base/mem.h"
 
 #include <fcntl.h>
@@ -310,6 +311,27 @@ static void test_rings_of_killed_gates(void **state) {
     assert_int_equal(report.rings.aside, 2);
 }
 
+/* Two processes sign one log: the one that is late does not replace what the other signed. */
+static void test_an_older_signature_replaces_no_newer_one(void **state) {
+    (void)state;
+    struct crypto_signer *key = NULL;
+    struct chain_point newest, older;
+    struct err err = {0};
+    char dir[80];
+    snprintf(dir, sizeof(dir), "%s/audit", home);
+    assert_int_equal(audit_chain_key_load(home, &key, &err), 0);
+    assert_int_equal(audit_chain_head_read(dir, &newest, &err), CHAIN_HEAD_READ);
+    older = newest;
+    older.seq -= 1;
+    audit_chain_sign(key, &older);
+    assert_int_equal(audit_chain_head_write(dir, key, &older, &err), 0);
+    assert_int_equal(audit_chain_head_read(dir, &older, &err), CHAIN_HEAD_READ);
+    assert_int_equal(older.seq, newest.seq);
+    assert_true(audit_chain_promise_read(dir, &older));
+    assert_int_equal(older.seq, newest.seq);
+    crypto_signer_free(key);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_rings_of_killed_gates, home_make, home_remove),
@@ -329,6 +351,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_missing_head, setup, home_remove),
         cmocka_unit_test_setup_teardown(test_missing_everything, setup, home_remove),
         cmocka_unit_test_setup_teardown(test_base_moved, setup, home_remove),
+        cmocka_unit_test_setup_teardown(test_an_older_signature_replaces_no_newer_one, setup, home_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

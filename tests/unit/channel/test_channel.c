@@ -205,6 +205,68 @@ static void test_idle_server_rests_until_the_next_call(void **state) {
     assert_has(fake_text(r), "'result'");
 }
 
+#define HELLO "'protocolVersion':'2025-11-25','capabilities':{},'clientInfo':{'name':'agent','version':'1'}"
+
+static void test_one_grant_does_not_take_all_processes(void **state) {
+    (void)state;
+    cleanup_principal struct principal *greedy = principal_new(PRINCIPAL_GRANT, "grant:greedy");
+    cleanup_principal struct principal *modest = principal_new(PRINCIPAL_GRANT, "grant:modest");
+    open_with(FAKE_LEGACY);
+    h->core.channels->processes_max = 6;
+    struct fake_client *first = harness_client(h, server, false, greedy, NULL);
+    for (int i = 0; i < 5; i++)
+        agent = harness_client(h, server, false, greedy, NULL);
+    assert_int_equal(server->open_count, 3);
+    assert_has(fake_text(fake_request(agent, "1", "initialize", HELLO)),
+               "server `files` cannot be started: this grant has 3 server processes, as many as it may have");
+    /* Another grant finds room, also after the first has taken all that it gets. */
+    for (int i = 0; i < 3; i++)
+        harness_client(h, server, false, modest, NULL);
+    assert_int_equal(server->open_count, 5);
+    /* Its processes go on; one that has ended makes room for another one. */
+    struct fake_reply *r = fake_call(first, "2", "echo", "{}");
+    fake_answer(fake_take(server, "tools/call"), "{'content':[]}");
+    assert_has(fake_text(r), "'result'");
+    fake_leave(first);
+    h->core.channels->processes_max = 8;
+    assert_has(fake_text(fake_request(agent, "3", "initialize", HELLO)), "'result'");
+    assert_int_equal(server->open_count, 5);
+    for (size_t i = 0; i < h->client_count; i++)
+        if (h->clients[i]->session)
+            fake_leave(h->clients[i]);
+    assert_int_equal(h->core.up.process_count, 0);
+}
+
+static void test_processes_per_grant(void **state) {
+    (void)state;
+    cleanup_principal struct principal *who = principal_new(PRINCIPAL_GRANT, "grant:who");
+    open_with(FAKE_LEGACY);
+    h->core.channels->grant_processes_max = 2;
+    for (int i = 0; i < 4; i++)
+        agent = harness_client(h, server, false, who, NULL);
+    assert_int_equal(server->open_count, 2);
+    assert_has(fake_text(fake_request(agent, "1", "initialize", HELLO)), "sessions.processes_per_grant");
+    /* Servers over HTTP take no process, and a gate without authentication has one client. */
+    struct fake_server *http = harness_server(h, "far", FAKE_LEGACY_HTTP);
+    for (int i = 0; i < 4; i++)
+        harness_client(h, http, false, who, NULL);
+    assert_int_equal(http->open_count, 4);
+    for (int i = 0; i < 4; i++)
+        harness_legacy(h, server);
+    assert_int_equal(server->open_count, 6);
+}
+
+static void test_all_processes_are_taken(void **state) {
+    (void)state;
+    open_with(FAKE_LEGACY);
+    h->core.channels->processes_max = 2;
+    for (int i = 0; i < 3; i++)
+        agent = harness_legacy(h, server);
+    assert_int_equal(server->open_count, 2);
+    assert_has(fake_text(fake_request(agent, "1", "initialize", HELLO)),
+               "2 server processes are running, as many as there may be");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         harness_test(test_nothing_is_opened_before_the_first_message),
@@ -220,6 +282,9 @@ int main(void) {
         harness_test(test_health_check_restarts_a_server_that_does_not_answer),
         harness_test(test_health_check_that_any_answer_passes),
         harness_test(test_idle_server_rests_until_the_next_call),
+        harness_test(test_one_grant_does_not_take_all_processes),
+        harness_test(test_processes_per_grant),
+        harness_test(test_all_processes_are_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

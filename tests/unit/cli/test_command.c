@@ -148,7 +148,8 @@ static void test_help_wins(void **state) {
 
 static void test_refusals(void **state) {
     (void)state;
-    assert_refused("gate", "a command or a policy is needed");
+    assert_refused("gate",
+                   "a command or a policy is needed; `gate init` sets up the servers of your clients");
     assert_refused("gate scna", "unknown command `scna`, did you mean `scan`?");
     assert_refused("gate audt", "unknown command `audt`, did you mean `audit`?");
     assert_refused(

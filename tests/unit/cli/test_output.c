@@ -33,8 +33,13 @@ static const struct cli_command scan = {
     .name = "scan", .summary = "look at tools", .options = rows, .operands = "FILE", .examples = examples};
 static const struct cli_command tail = {.name = "audit tail", .summary = "follow the log"};
 static const struct cli_command *const commands[] = {&scan, &tail, NULL};
-static const struct cli_program program = {
-    .name = "sallyport", .version = "1.2.3", .summary = "a gate", .wrap = &wrap, .commands = commands};
+static const struct cli_heading headings[] = {{"See what happened", &tail}, {0}};
+static const struct cli_program program = {.name = "sallyport",
+                                           .version = "1.2.3",
+                                           .summary = "a gate",
+                                           .wrap = &wrap,
+                                           .commands = commands,
+                                           .headings = headings};
 
 static void assert_holds(const struct buf *text, const char *part) {
     if (!memmem(text->ptr, text->len, part, strlen(part)))
@@ -60,7 +65,7 @@ static void test_help(void **state) {
     buf_reset(&text);
     cli_help_program(&program, true, &text);
     assert_holds(&text, "\033[1mCommands\033[0m\n");
-    assert_holds(&text, "  audit tail          follow the log\n");
+    assert_holds(&text, "\n\n\033[1mSee what happened\033[0m\n  audit tail          follow the log\n");
 }
 
 static void test_man(void **state) {

@@ -281,6 +281,73 @@ static void test_closed_session_frees_its_slot_when_the_server_has_died(void **s
     assert_true(passes());
 }
 
+/* Modern clients cancel by closing their connection; their session stays. */
+static struct fake_heard *disconnect_with_a_call_under_way(enum fake_speaks speaks) {
+    h = harness_open(&(struct harness_config){.policy = ONE_AT_A_TIME});
+    files = harness_server(h, "files", speaks);
+    agent = harness_modern(h, files);
+    struct fake_reply *r = echo();
+    struct fake_heard *m = fake_take(files, "tools/call");
+    call_cancel(r->sink.call, "client disconnected");
+    assert_true(r->none);
+    for (int i = 0; i < 3; i++)
+        assert_false(passes());
+    return m;
+}
+
+static void disconnect_then_answer(enum fake_speaks speaks) {
+    struct fake_heard *m = disconnect_with_a_call_under_way(speaks);
+    assert_non_null(fake_peek(files, "notifications/cancelled"));
+    fake_answer(m, OK);
+    assert_int_equal(h->core.calls_lingering, 0);
+    assert_true(passes());
+}
+
+static void test_disconnected_call_keeps_its_slot_until_the_server_has_answered(void **state) {
+    (void)state;
+    disconnect_then_answer(FAKE_LEGACY);
+}
+
+static void test_disconnected_call_of_a_modern_child_keeps_its_slot_until_it_has_answered(void **state) {
+    (void)state;
+    disconnect_then_answer(FAKE_MODERN);
+}
+
+static void
+test_disconnected_call_of_a_legacy_http_server_keeps_its_slot_until_it_has_answered(void **state) {
+    (void)state;
+    disconnect_then_answer(FAKE_LEGACY_HTTP);
+}
+
+static void test_disconnected_call_keeps_its_slot_until_the_time_out(void **state) {
+    (void)state;
+    disconnect_with_a_call_under_way(FAKE_LEGACY);
+    harness_advance(h, CALL_IDLE_MS);
+    assert_true(passes());
+}
+
+static void test_disconnected_call_frees_its_slot_when_the_server_has_died(void **state) {
+    (void)state;
+    disconnect_with_a_call_under_way(FAKE_LEGACY);
+    fake_die(files, "it ended");
+    struct fake_reply *r = echo();
+    harness_advance(h, 1000);
+    fake_answer(fake_take(files, "tools/call"), OK);
+    assert_has(fake_text(r), "'content':[]");
+}
+
+/* The gate closes the stream to a modern server, so it never gets to know when that is done. */
+static void test_disconnected_call_of_a_closed_stream_keeps_its_slot_until_the_time_out(void **state) {
+    (void)state;
+    struct fake_heard *m = disconnect_with_a_call_under_way(FAKE_MODERN_HTTP);
+    assert_true(m->abandoned);
+    harness_advance(h, CALL_IDLE_MS - 1000);
+    assert_false(passes());
+    harness_advance(h, 1000);
+    assert_int_equal(h->core.calls_lingering, 0);
+    assert_true(passes());
+}
+
 static void test_closed_session_ends_with_a_removed_server(void **state) {
     (void)state;
     open_with(ONE_AT_A_TIME);
@@ -448,6 +515,12 @@ int main(void) {
         harness_test(test_closed_session_keeps_its_slot_until_the_server_has_answered),
         harness_test(test_closed_session_keeps_its_slot_until_the_time_out),
         harness_test(test_closed_session_frees_its_slot_when_the_server_has_died),
+        harness_test(test_disconnected_call_keeps_its_slot_until_the_server_has_answered),
+        harness_test(test_disconnected_call_of_a_modern_child_keeps_its_slot_until_it_has_answered),
+        harness_test(test_disconnected_call_of_a_legacy_http_server_keeps_its_slot_until_it_has_answered),
+        harness_test(test_disconnected_call_keeps_its_slot_until_the_time_out),
+        harness_test(test_disconnected_call_frees_its_slot_when_the_server_has_died),
+        harness_test(test_disconnected_call_of_a_closed_stream_keeps_its_slot_until_the_time_out),
         harness_test(test_closed_session_ends_with_a_removed_server),
         harness_test(test_session_without_slots_closes_immediately),
         harness_test(test_gate_that_stops_does_not_wait_for_closed_sessions),

@@ -1,6 +1,7 @@
 /* Requests that a legacy server works on while its modern client is asked something, and tasks. */
 #include "harness.h"
 
+#include "channel/limits.h"
 #include "era/limits.h"
 
 #define ASK(id)                                                                                              \
@@ -137,6 +138,56 @@ static void test_state_is_used_once(void **state) {
     struct fake_reply *r = come_back(kept, CALL, ACCEPT);
     assert_has(fake_text(come_back(kept, CALL, ACCEPT)), "has ended");
     assert_false(r->over);
+}
+
+/* A call over a link of its own that is left waiting for an answer; returns the client's state. */
+static const char *leave_a_question_open(uint32_t number) {
+    const char *id = arena_printf(&h->arena, "%u", 10 + number).ptr;
+    struct fake_reply *r = fake_request(agent, id, "tools/call", CALL);
+    fake_say(server, fake_take(server, "tools/call"), ASK("s1"));
+    harness_advance(h, PARK_GATHER_MS);
+    return fake_member(h, fake_text(r), "requestState");
+}
+
+static void test_question_left_open_gives_its_link_to_a_call_that_waits(void **state) {
+    (void)state;
+    open_with(FAKE_LEGACY, NULL);
+    const char *kept[1 + CHANNEL_OTHERS_MAX];
+    for (uint32_t i = 0; i <= CHANNEL_OTHERS_MAX; i++)
+        kept[i] = leave_a_question_open(i);
+    struct fake_reply *late = fake_request(agent, "1", "tools/call", CALL);
+    assert_null(fake_peek(server, "tools/call")); /* the clients may be about to answer */
+    harness_advance(h, PARK_YIELD_MS);
+    assert_has(fake_take(server, "notifications/cancelled")->text, "another call needs the link");
+    assert_has(fake_take(server, "")->text, "'id':'s1','error':");
+    assert_null(fake_peek(server, "notifications/cancelled")); /* one link is enough for one call */
+    fake_answer(fake_take(server, "tools/call"), "{'content':[{'type':'text','text':'in time'}]}");
+    assert_has(fake_text(late), "'text':'in time'");
+
+    /* The oldest question can still be answered: the call is made again, once. */
+    struct fake_reply *r = come_back(kept[0], CALL, ACCEPT);
+    struct fake_heard *again = fake_take(server, "tools/call");
+    fake_say(server, again, ASK("s2"));
+    assert_has(fake_text(come_back(kept[0], CALL, ACCEPT)), "has ended");
+    fake_answer(again, "{'content':[{'type':'text','text':'again'}]}");
+    assert_has(fake_text(r), "'text':'again'");
+    /* The others kept their links. */
+    come_back(kept[1], CALL, ACCEPT);
+    assert_has(fake_take(server, "")->text, "'id':'s1','result':{'action':'accept'");
+    assert_null(fake_peek(server, "tools/call"));
+}
+
+static void test_call_that_stops_waiting_leaves_questions_open(void **state) {
+    (void)state;
+    open_with(FAKE_LEGACY, NULL);
+    const char *kept = leave_a_question_open(0);
+    for (uint32_t i = 1; i <= CHANNEL_OTHERS_MAX; i++)
+        leave_a_question_open(i);
+    call_cancel(fake_request(agent, "1", "tools/call", CALL)->sink.call, "client disconnected");
+    harness_advance(h, PARK_YIELD_MS);
+    assert_null(fake_peek(server, "notifications/cancelled"));
+    come_back(kept, CALL, ACCEPT);
+    assert_has(fake_take(server, "")->text, "'id':'s1','result':{'action':'accept'");
 }
 
 static void test_parked_request_ends_with_its_server(void **state) {
@@ -308,6 +359,8 @@ int main(void) {
         harness_test(test_state_is_good_for_its_own_call_only),
         harness_test(test_state_of_another_principal_or_one_that_was_changed_is_refused),
         harness_test(test_state_is_used_once),
+        harness_test(test_question_left_open_gives_its_link_to_a_call_that_waits),
+        harness_test(test_call_that_stops_waiting_leaves_questions_open),
         harness_test(test_parked_request_ends_with_its_server),
         harness_test(test_parked_request_ends_with_its_session),
         harness_test(test_client_that_left_before_the_question_cannot_be_asked),

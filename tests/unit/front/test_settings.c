@@ -111,14 +111,14 @@ static void faults_say_where(void **state) {
             "line 3, column 7: unknown key `comand`, did you mean `command`?");
     refused("version: \"1\"\naudit: {argument: full}\n", "did you mean `arguments`?");
     refused("version: \"1\"\nprefix: allways\n", "did you mean `always`?");
-    refused("version: \"2\"\n", "version `2` is not known");
+    refused("version: \"2\"\n", "version `2` is not supported");
     refused("listen: 127.0.0.1:1\n", "`version: \"1\"` is missing");
     refused("version: 1\nlisten: 127.0.0.1:99999\n", "ADDRESS:PORT");
     refused("version: 1\nservers:\n  a: {command: x, env: {A: \"${SALLYPORT_NOT_THERE}\"}}\n",
-            "the environment has no SALLYPORT_NOT_THERE");
+            "environment variable SALLYPORT_NOT_THERE is not set");
     refused("version: 1\nservers:\n  a: {}\n", "neither `command` nor `url`");
     refused("version: 1\nservers:\n  a: {command: x, url: \"http://a/\"}\n", "both `command` and `url`");
-    refused("version: 1\nservers:\n  a: {command: x, type: http}\n", "`type` does not go with `command`");
+    refused("version: 1\nservers:\n  a: {command: x, type: http}\n", "`type` does not match `command`");
     refused("version: 1\nidle: soon\n", "write a time like");
     refused("version: 1\nhealth: {timeout: never}\n", "health.timeout: write a time like");
     refused("version: 1\nhealth: {timout: 1s}\n", "did you mean `timeout`?");

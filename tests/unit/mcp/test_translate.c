@@ -91,6 +91,11 @@ static void test_result_up(void **state) {
     expect("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"resultType\":\"complete\",\"ttlMs\":0,\"cacheScope\":"
            "\"private\","
            "\"_meta\":{\"io.modelcontextprotocol/serverInfo\":{\"name\":\"s\"}},\"tools\":[]}}");
+    /* Go's SDK puts the modern hints into legacy lists; the gate's own replace them. */
+    read("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"ttlMs\":5,\"cacheScope\":\"public\",\"tools\":[]}}");
+    assert_true(translate_result_up(&splice, &tape, rpc.body, SLICE("tools/list"), SLICE("{}")));
+    expect("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"resultType\":\"complete\",\"ttlMs\":0,\"cacheScope\":"
+           "\"private\",\"_meta\":{\"io.modelcontextprotocol/serverInfo\":{}},\"tools\":[]}}");
     read("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[],\"_meta\":{\"x\":1}}}");
     assert_true(translate_result_up(&splice, &tape, rpc.body, SLICE("tools/call"), SLICE("{}")));
     expect("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"resultType\":\"complete\",\"content\":[],\"_meta\":{"

@@ -126,6 +126,78 @@ static void the_other_dialect(void **state) {
     }
 }
 
+/* Published snippets write action, reason and rate_limit beside the lists. */
+static void short_forms(void **state) {
+    (void)state;
+    static const char layer[] = "{\"version\":\"1\",\"default\":\"deny\",\"tools\":{"
+                                "\"wipe\":{\"action\":\"deny\",\"reason\":\"Not by agents\"},"
+                                "\"ask\":{\"action\":\"require_approval\"},"
+                                "\"run\":{\"rate_limit\":{\"max\":10,\"window\":60}}}}";
+    static const char *const tools[] = {"wipe", "ask", "run"};
+    static const enum policy_outcome want[] = {POLICY_ALLOW, POLICY_ALLOW, POLICY_APPROVE, POLICY_DENY,
+                                               POLICY_DENY};
+    for (size_t t = 0; t < sizeof(tools) / sizeof(tools[0]); t++)
+        for (int to = 0; to < POLICY_COLUMNS; to++) {
+            char *text = moved(layer, tools[t], (enum policy_column)to, "7/hour");
+            assert_int_equal(outcome(text, tools[t], "{}"), want[to]);
+            free(text);
+        }
+}
+
+/* Texts, approvers and the limits of each session are not lost by a choice that is made already. */
+static void what_stands_there_is_kept(void **state) {
+    (void)state;
+    static const char text[] =
+        "version: \"1\"\ntools:\n  pay:\n    rules:\n      - name: two eyes\n        action: "
+        "require_approval\n"
+        "        approvers: [\"grant:ben\"]\n        on_pending: Ben decides\n"
+        "      - name: later\n        action: deny\n        mode: shadow\n"
+        "      - name: once\n        limits:\n          - {counter: once, kind: identical, window: hour, "
+        "max: 1}\n"
+        "  mail:\n    rules:\n      - name: slowly\n        rate_limit: 5/hour\n        on_deny: Not so "
+        "fast\n"
+        "  post:\n    limits:\n      - {counter: a, window: day, max: 5, scope: session}\n"
+        "      - {counter: b, window: day, max: 9}\n";
+    char *same = moved(text, "pay", POLICY_COLUMN_APPROVE, "");
+    assert_string_equal(same, text);
+    free(same);
+    char *free_of = moved(text, "pay", POLICY_COLUMN_ALLOW, "");
+    assert_null(strstr(free_of, "two eyes"));
+    assert_non_null(strstr(free_of, "name: later"));
+    assert_non_null(strstr(free_of, "kind: identical"));
+    free(free_of);
+    char *slower = moved(text, "mail", POLICY_COLUMN_LIMIT, "2/hour");
+    assert_non_null(strstr(slower, "name: slowly"));
+    assert_non_null(strstr(slower, "on_deny: Not so fast"));
+    assert_non_null(strstr(slower, "2/hour"));
+    assert_null(strstr(slower, "5/hour"));
+    free(slower);
+    char *allowed = moved(text, "post", POLICY_COLUMN_ALLOW, "");
+    assert_non_null(strstr(allowed, "scope: session"));
+    assert_null(strstr(allowed, "counter: b"));
+    free(allowed);
+}
+
+static void stricter_patterns(void **state) {
+    (void)state;
+    static const char text[] = "version: \"1\"\nhide: [\"x_*\"]\ntools:\n  \"del*\":\n    rules:\n"
+                               "      - {name: no, action: deny}\n  \"*\":\n    rules:\n"
+                               "      - {name: slowly, rate_limit: 9/day}\n  delete: {rules: []}\n";
+    static const struct {
+        const char *tool;
+        enum policy_column to;
+        const char *want;
+    } rows[] = {{"delete", POLICY_COLUMN_ALLOW, "del*"}, {"delete", POLICY_COLUMN_APPROVE, "del*"},
+                {"delete", POLICY_COLUMN_DENY, ""},      {"read", POLICY_COLUMN_ALLOW, "*"},
+                {"read", POLICY_COLUMN_LIMIT, ""},       {"x_1", POLICY_COLUMN_DENY, "x_*"},
+                {"x_1", POLICY_COLUMN_HIDE, ""}};
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        assert_true(slice_is(policy_board_other(slice_str(text), slice_str(rows[i].tool), rows[i].to, &a),
+                             rows[i].want));
+}
+
 static void what_is_refused(void **state) {
     (void)state;
     refused("version: \"1\"\ntoolz: {}\n", "read", POLICY_COLUMN_DENY, "");
@@ -142,6 +214,9 @@ int main(void) {
         cmocka_unit_test(every_column),
         cmocka_unit_test(rules_about_arguments_stay),
         cmocka_unit_test(the_other_dialect),
+        cmocka_unit_test(short_forms),
+        cmocka_unit_test(what_stands_there_is_kept),
+        cmocka_unit_test(stricter_patterns),
         cmocka_unit_test(what_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

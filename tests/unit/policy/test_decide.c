@@ -189,6 +189,9 @@ static void test_wants(void **state) {
     assert_true(policy_wants_schema(p, SLICE("b"), &(struct policy_traits){0})); /* it reads arguments */
     assert_false(policy_wants_schema(p, SLICE("c"), &(struct policy_traits){0}));
     policy_unref(p);
+    p = load("version: \"1\"\npresets: [protect_agent_config]\n"); /* which texts a server parses */
+    assert_true(policy_wants_schema(p, SLICE("c"), &(struct policy_traits){0}));
+    policy_unref(p);
     p = load(
         "version: \"1\"\ntools: {a: {arguments: loose, rules: [{name: r, conditions: [{path: args.x, op: "
         "eq, value: 1}]}]}, b: {arguments: strict, rules: []}, c: {rules: []}}\n");

@@ -26,6 +26,8 @@ static const struct {
     {0, 0, "foobar", "foo\\*bar"},
     {1, 1, "f\\oo", "f\\\\oo"},
     {0, 0, "foo\\", "foo\\"},
+    {1, 1, "c", "[c-a]"}, /* a range that is the wrong way round contains its first character */
+    {0, 0, "b", "[c-a]"},
     {1, 1, "ball", "*[al]?"},
     {0, 0, "ten", "[ten]"},
     {1, 1, "ten", "**[!te]"},

@@ -210,7 +210,7 @@ static size_t path_warnings(const char *block, const char *argument, const char 
                             const char *part) {
     char text[512];
     snprintf(text, sizeof(text),
-             "version: \"1\"\ndefault: deny\ntools: {t: {%s: [{conditions: [{path: args.%s, op: %s, value: "
+             "version: \"1\"\ndefault: deny\ntools: {t: {%s: [{conditions: [{path: 'args.%s', op: %s, value: "
              "'%s'}]}]}}\n",
              block, argument, op, value);
     return warnings(text, part);
@@ -224,7 +224,27 @@ static void test_text_operators_on_paths_and_urls_in_every_position(void **state
         assert_int_equal(path_warnings(blocks[i], "url", "regex", "^https://a", "weak check of a URL"), 1);
         assert_int_equal(path_warnings(blocks[i], "path", "contains", ".ssh", "look-alike prefixes"), i == 2);
         assert_int_equal(path_warnings(blocks[i], "title", "contains", "draft", "weak check"), 0);
+        /* other names of paths and URLs, and lists of them */
+        assert_int_equal(path_warnings(blocks[i], "filePath", "starts_with", "src", "look-alike"), 1);
+        assert_int_equal(path_warnings(blocks[i], "in.source_files[*]", "starts_with", "a", "look-alike"), 1);
+        assert_int_equal(path_warnings(blocks[i], "Directories.*", "regex", "^docs", "look-alike"), 1);
+        assert_int_equal(path_warnings(blocks[i], "callback_urls[0]", "ends_with", "a.org", "a URL"), 1);
+        assert_int_equal(path_warnings(blocks[i], "webhook", "contains", "a.org", "a URL"), 1);
+        assert_int_equal(path_warnings(blocks[i], "profile", "starts_with", "x", "look-alike"), 0);
+        assert_int_equal(path_warnings(blocks[i], "sql", "regex", "(?i)drop", "weak check of SQL"), 1);
+        assert_int_equal(path_warnings(blocks[i], "command", "contains", "rm", "of a command"), 1);
+        /* a list of what is denied lacks the other spellings; a list of what is allowed may lack them */
+        assert_int_equal(path_warnings(blocks[i], "path", "eq", "/etc/passwd", "look-alike"), i < 2);
+        assert_int_equal(path_warnings(blocks[i], "url", "neq", "http://a/", "a URL"), i == 2);
     }
+    assert_int_equal(path_warnings("require", "filename", "regex", "^[a-z]+[.]md$", "look-alike"), 0);
+    assert_int_equal(path_warnings("require", "filename", "regex", "^.*[.]md$", "look-alike"), 1);
+    /* beside the operator that knows the spellings */
+    assert_int_equal(warnings("version: \"1\"\ndefault: deny\ntools: {t: {require: [{conditions: [{path: "
+                              "args.path, op: under, value: /srv}]}, {conditions: [{path: args.path, op: "
+                              "starts_with, value: /srv/a}]}]}}\n",
+                              "look-alike"),
+                     0);
 }
 
 int main(void) {

@@ -40,6 +40,9 @@ static void check(const char *const *rows, size_t count, const char *want) {
     }
 }
 #define CHECK_ROWS(rows, want) check(rows, sizeof(rows) / sizeof(*rows), want)
+#define TITLED(title)                                                                                        \
+    "{'params':{'message':'m','requestedSchema':{'title':'" title "','properties':{'x':{'type':'string'}}}}" \
+    "}"
 #define FIELD(name, field)                                                                                   \
     "{'params':{'message':'m','requestedSchema':{'type':'object','properties':{'" name "':" field "}}}}"
 #define MESSAGE(text, field)                                                                                 \
@@ -77,12 +80,31 @@ static void test_fields_that_ask_for_credentials(void **state) {
         FIELD("p\\u0061ssword", "{'type':'string'}"),
         FIELD("\\uff50assword", "{'type':'string'}"),
         FIELD("x", "true,'secret':{}"),
+        FIELD("github_token", "{'type':'string'}"),
+        FIELD("userToken", "{'type':'string'}"),
+        FIELD("x", "{'type':'string','title':'Your PIN, please'}"),
+        FIELD("x", "{'type':'string','title':'Verification code'}"),
+        FIELD("x", "{'type':'string','format':'password'}"),
+        FIELD("x", "{'type':'string','writeOnly':true}"),
+        FIELD("pass\\u200bword", "{'type':'string'}"),
+        FIELD("x", "{'type':'string','title':'P\\u0430ssword'}"), /* a Cyrillic a */
+        FIELD("Contrase\\u00f1a", "{'type':'string'}"),
+        FIELD("x", "{'type':'string','title':'Mot de passe'}"),
+        FIELD("x", "{'type':'string','title':'\\u041f\\u0430\\u0440\\u043e\\u043b\\u044c'}"),
+        FIELD("\\u5bc6\\u7801", "{'type':'string'}"),
+        TITLED("Enter your password"),
     };
     static const char *const good[] = {
         FIELD("name", "{'type':'string','title':'Your name','description':'As in your passport'}"),
         FIELD("pinned", "{'type':'boolean'}"),
         FIELD("tokens", "{'type':'integer'}"),
         FIELD("spinning", "{}"),
+        FIELD("token_limit", "{'type':'integer'}"),
+        FIELD("use_token", "{'type':'boolean'}"),
+        FIELD("token", "{'type':'string','enum':['ETH','USDC']}"),
+        FIELD("compass_pattern", "{'type':'string','title':'Passport and patent'}"),
+        FIELD("x", "{'type':'string','title':'\\u0412\\u0430\\u0448 email'}"),
+        FIELD("email", "{'type':'string','format':'email','title':'E-mail'}"),
     };
     CHECK_ROWS(bad, NO_CREDENTIALS);
     CHECK_ROWS(good, NULL);

@@ -27,6 +27,7 @@ var kinds = map[string]reflect.Type{
 	"strings":  reflect.TypeOf([]string(nil)),
 	"map":      reflect.TypeOf(map[string]int64(nil)),
 	"nested":   reflect.TypeOf((*nested)(nil)),
+	"either":   reflect.TypeOf((*any)(nil)).Elem(),
 }
 
 var schemas = map[string]string{
@@ -38,12 +39,14 @@ var schemas = map[string]string{
 	"strings":  `{"type":"array","items":{"type":"string"}}`,
 	"map":      `{"type":"object","additionalProperties":{"type":"integer"}}`,
 	"nested":   `{"type":"object","properties":{"amount":{"type":"integer"},"label":{"type":"string"}}}`,
+	"either":   `{"anyOf":[{"type":"string"},{"type":"array","items":{"type":"string"}}]}`,
 }
 
 type row struct {
-	Name    string               `json:"name"`
-	Params  map[string]string    `json:"params"`
-	Aliases map[string][2]string `json:"aliases"`
+	Name     string               `json:"name"`
+	Params   map[string]string    `json:"params"`
+	Aliases  map[string][2]string `json:"aliases"`
+	Defaults map[string]any       `json:"defaults"`
 }
 
 // What stands under the alias, as the argument itself.
@@ -62,19 +65,30 @@ func find(given map[string]any, alias [2]string) any {
 	return at
 }
 
-// Arguments that are missing are looked for under their further names, as an UnmarshalJSON of the handler's own would do.
-func resolve(request *mcp.CallToolRequest, aliases map[string][2]string) {
+func has(given map[string]any, name string) bool {
+	for key := range given {
+		if strings.EqualFold(key, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// Arguments that are missing are looked for under their further names, as an UnmarshalJSON of the handler's own would do. Then their
+// defaults apply.
+func resolve(request *mcp.CallToolRequest, r row) {
 	given := request.GetArguments()
 	found := map[string]any{}
 	for key, value := range given {
 		found[key] = value
 	}
-	for name, alias := range aliases {
-		missing := true
-		for key := range given {
-			missing = missing && !strings.EqualFold(key, name)
+	for name, alias := range r.Aliases {
+		if value := find(given, alias); value != nil && !has(given, name) {
+			found[name] = value
 		}
-		if value := find(given, alias); missing && value != nil {
+	}
+	for name, value := range r.Defaults {
+		if !has(found, name) {
 			found[name] = value
 		}
 	}
@@ -94,10 +108,17 @@ func structOf(params map[string]string) reflect.Type {
 	return reflect.StructOf(fields)
 }
 
-func schemaOf(params map[string]string) json.RawMessage {
-	properties := map[string]json.RawMessage{}
-	for name, kind := range params {
-		properties[name] = json.RawMessage(schemas[kind])
+func schemaOf(r row) json.RawMessage {
+	properties := map[string]any{}
+	for name, kind := range r.Params {
+		property := map[string]any{}
+		if err := json.Unmarshal([]byte(schemas[kind]), &property); err != nil {
+			log.Fatal(err)
+		}
+		if value, ok := r.Defaults[name]; ok {
+			property["default"] = value
+		}
+		properties[name] = property
 	}
 	text, _ := json.Marshal(map[string]any{"type": "object", "properties": properties})
 	return text
@@ -115,9 +136,9 @@ func main() {
 	s := server.NewMCPServer("typed", "1")
 	for _, r := range rows {
 		shape := structOf(r.Params)
-		s.AddTool(mcp.NewToolWithRawSchema(r.Name, "", schemaOf(r.Params)),
+		s.AddTool(mcp.NewToolWithRawSchema(r.Name, "", schemaOf(r)),
 			func(_ context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-				resolve(&request, r.Aliases)
+				resolve(&request, r)
 				received := reflect.New(shape).Interface()
 				if err := request.BindArguments(received); err != nil {
 					return nil, err
