@@ -105,6 +105,8 @@ CASES = [
          ("sallyport", "hash when needed")),
     Case("features-modern-c16", "features", "HTTP, 2026-07-28, 200 B, 16 connections, one thing turned on", "http", 16, 200,
          ("serve", "serve with two workers"), options=("--era", "modern")),
+    Case("forward-200-c128", "features", "HTTP, 200 B, 128 connections with a session each, half of them of the other worker", "http", 128, 200,
+         ("serve", "serve with two workers"), options=("--sessions", "128")),
     Case("stream-c16", "features", "HTTP, 16 connections, a stream of 1,000 events", "http", 16, 200,
          ("direct", "sallyport", "nginx"), options=("--tool", "stream")),
 ]

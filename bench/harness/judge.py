@@ -82,6 +82,11 @@ class Figures:
                 self.get("eras-modern-c16", "sallyport to modern", "cpu_us_per_call")]
         return mine * 2 / sum(same) if mine is not None and all(same) else None
 
+    def forwarding(self):
+        """Handshakes have connections of their own, so chance puts half of the calls on the worker that does not own their session."""
+        mean = self.ratio("forward-200-c128", "cpu_us_per_call", "serve", "serve with two workers")
+        return mean and 2 * mean - 1
+
     def rules_cost_us(self):
         full = self.get("http-bare-c16", "sallyport", "cpu_us_per_call")
         bare = self.get("http-bare-c16", "sallyport bare", "cpu_us_per_call")
@@ -170,6 +175,11 @@ TARGETS = [
                                       ("serve with grant", "200 B", "features-200-c16", 1.1))],
     Target("two workers, 2026-07-28: throughput per core, of one",
            lambda f: f.ratio("features-modern-c16", "cpu_us_per_call", "serve with two workers", "serve"), 0.85, True),
+    Target("a request for a session of another worker: CPU, of a local one", lambda f: f.forwarding(), 1.5, False),
+    Target("limit in Redis, 16 connections: throughput kept",
+           lambda f: f.ratio("features-200-c16", "rps", "sallyport", "limit in Redis"), 0.7, True),
+    Target("limit in Redis, 128 connections: throughput kept",
+           lambda f: f.ratio("features-200-c128", "rps", "sallyport", "limit in Redis"), 0.85, True),
     Target("idle memory", lambda f: f.footprint("sallyport", "idle", "rss_kb", 1024), 5, False, "MB", False),
     Target("idle memory, the goal", lambda f: f.footprint("sallyport", "idle", "rss_kb", 1024), 4, False, "MB",
            False),
