@@ -6,7 +6,7 @@
 
 /* ---- the operator's list ---- */
 
-/* The entries of the list, ready lists in their place. False at the end. */
+/* The next entry of the list; a ready list is replaced by its entries. False at the end. */
 struct entries {
     struct slice rest, preset;
 };
@@ -84,7 +84,7 @@ struct chosen {
     size_t count;
 };
 
-/* What is named first stands. False when it was there already. */
+/* The first of two entries is used. False when there was one already. */
 static bool take(struct chosen *c, const struct pack_package *p) {
     for (size_t i = 0; i < c->count; i++)
         if (pack_spec_same_name(p->kind, c->packages[i]->name, p->name))
@@ -120,7 +120,7 @@ static int choose_one(const struct pack_choose *q, const struct pack_manifest *m
     return err_set(err, "package `%.*s` is asked for in two versions", SLICE_FMT(spec.name));
 }
 
-/* Of a package that several need, one version is imported: the one that was asked for, else the first. */
+/* If several packages need one, a single version is imported: the requested one, else the first. */
 static void write_python(const struct pack_manifest *m, const struct chosen *c, struct emit *e) {
     const struct pack_layer *taken[LAYERS_ALL_MAX];
     size_t count = 0;
@@ -186,7 +186,7 @@ static bool has_word(struct slice words, struct slice word) {
     return false;
 }
 
-/* By its own layer first; then a package that brings it along. */
+/* Its own layer first, then a package that includes it. */
 static const struct pack_package *brings(const struct pack_choose *q, const struct pack_manifest *m,
                                          struct slice module) {
     for (size_t depth = 0; depth < PACK_LAYERS_MAX; depth++)

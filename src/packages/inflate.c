@@ -13,7 +13,7 @@ struct inflate {
     const unsigned char *at, *end;
     uint64_t held; /* bits that were read and not used */
     unsigned held_count;
-    unsigned padding; /* of these, bits behind the end of the input */
+    unsigned padding; /* of these, bits after the end of the input */
     uint16_t literals[TABLE];
     uint16_t distances[TABLE];
     unsigned char out[2 * WINDOW];
@@ -45,7 +45,7 @@ static void fill(struct inflate *f) {
     }
 }
 
-/* Behind the end come zeros; who used some of them read too far. */
+/* Zeros follow the end of the input; a stream that used some of them is too short. */
 static bool overran(const struct inflate *f) { return f->padding > f->held_count; }
 
 static unsigned take(struct inflate *f, unsigned n) {
@@ -89,7 +89,7 @@ static int make_table(const uint8_t *lengths, unsigned count, uint16_t table[TAB
     return 0;
 }
 
-/* The next symbol, or -1 where no code stands. */
+/* The next symbol, or -1 when the bits are not a code. */
 static int decode(struct inflate *f, const uint16_t table[TABLE]) {
     if (f->held_count < CODE_BITS)
         fill(f);

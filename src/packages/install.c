@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#define PACKAGES_INSIDE "/opt/packages" /* where a sandbox sees them: for tracebacks */
+#define PACKAGES_INSIDE "/opt/packages" /* the path in a sandbox, for tracebacks */
 
 /* ---- directories ---- */
 
-/* Every user may read it: a sandbox runs as another one. The home above it is not for every user. */
+/* All users may read it, because a sandbox runs as another user. The home above it stays private. */
 static int make_dirs(const char *dir, struct err *err) {
     cleanup_arena struct arena a;
     arena_init(&a);
@@ -58,8 +58,8 @@ static void sweep_layers(const char *dir, const struct pack_manifest *m, const s
 
 /* ---- bytecode ---- */
 
-/* Python would compile what it imports anew in each run. This only compiles: nothing of the package is run.
- * What can't be compiled is imported as it is, or not at all, as ever. */
+/* Without this, Python would compile imported files in each run. Compiling runs no code of the package. A
+ * file that cannot be compiled is imported as it is, or fails as usual. */
 static void compile_wheel(struct pack_batch *b, const struct pack_chosen *c) {
     const char *python = b->work->python && *b->work->python ? b->work->python : "python3";
     const char *const argv[] = {python,

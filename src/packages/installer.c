@@ -12,11 +12,11 @@
 #include <sys/wait.h>
 
 #define WORDS_SHOWN 600
-#define LOOK_MS 200 /* between two looks at the clock and at `stop` */
+#define LOOK_MS 200 /* interval of checks of the clock and of `stop` */
 
 static _Noreturn void start(const struct pack_installer *p, const int pipes[2][2]) {
     const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    setpgid(0, 0); /* a Ctrl-C of the terminal is for us, who then end it with all that it has started */
+    setpgid(0, 0); /* Ctrl-C reaches this program, which then ends the whole group */
     if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(pipes[0][1], STDOUT_FILENO) < 0 ||
         dup2(pipes[1][1], STDERR_FILENO) < 0 || (p->cwd && chdir(p->cwd) < 0))
         _exit(126);
@@ -24,7 +24,7 @@ static _Noreturn void start(const struct pack_installer *p, const int pipes[2][2
     _exit(127);
 }
 
-/* The last words, on one line. */
+/* The end of its output, on one line. */
 static struct slice last_words(struct buf *words) {
     for (size_t i = 0; i < words->len; i++)
         if (words->ptr[i] == '\n' || words->ptr[i] == '\r')
@@ -33,14 +33,14 @@ static struct slice last_words(struct buf *words) {
     return slice_from(all, all.len > WORDS_SHOWN ? all.len - WORDS_SHOWN : 0);
 }
 
-/* False at the end of the stream. What is too much is read and dropped. */
+/* False at the end of the stream. Output over the ceiling is read and dropped. */
 static bool take(int fd, struct buf *to) {
     char bytes[16384];
     const ssize_t n = read(fd, bytes, sizeof(bytes));
     if (n < 0)
         return errno == EINTR;
     if (n > 0 && !buf_put(to, bytes, (size_t)n) && to->len > sizeof(bytes)) {
-        to->full = false; /* the newest half is the one that tells why it failed */
+        to->full = false; /* the newest half has the reason of a failure */
         memmove(to->ptr, to->ptr + to->len / 2, to->len - to->len / 2);
         to->len -= to->len / 2;
         buf_put(to, bytes, (size_t)n);

@@ -1,4 +1,4 @@
-/* pip and npm, run to their end. They choose and fetch; nothing that they fetch is run. */
+/* Runs pip and npm to their end. They choose and fetch; fetched code is never run. */
 #pragma once
 
 #include "base/buf.h"
@@ -7,10 +7,10 @@
 #include <signal.h>
 
 struct pack_installer {
-    const char *const *argv;           /* NULL-terminated; found in the path */
+    const char *const *argv;           /* NULL-terminated; the program is searched in PATH */
     const char *cwd;                   /* NULL: as ours */
-    const volatile sig_atomic_t *stop; /* set by a signal: it is ended; may be NULL */
+    const volatile sig_atomic_t *stop; /* set by a signal to end the program; may be NULL */
 };
 
-/* 0 when it ended well. `out` gets its stdout. The error has the end of what it said on stderr. */
+/* 0 on success. `out` gets its stdout. The error has the end of its stderr. */
 int pack_installer_run(const struct pack_installer *p, struct buf *out, struct err *err);

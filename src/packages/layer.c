@@ -27,7 +27,7 @@ static void unmap(struct mapped *m) {
         munmap((void *)(uintptr_t)m->bytes.ptr, m->bytes.len);
 }
 
-/* In a directory of our own: no other process writes there. */
+/* The directory is private: no other process writes there. */
 static int map_file(const char *file, struct mapped *ret_map, struct err *err) {
     struct stat st;
     cleanup_fd int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -111,7 +111,7 @@ int pack_layer_place(const char *from, const char *dir, struct slice path, struc
     cleanup_arena struct arena a;
     arena_init(&a);
     const char *to = arena_printf(&a, "%s/%.*s", dir, SLICE_FMT(path)).ptr;
-    pack_layer_remove(to); /* of a command that was ended before it could tell the manifest */
+    pack_layer_remove(to); /* left by a command that was ended before it wrote the manifest */
     if (rename(from, to) < 0 || nftw(to, close_one, WALK_FDS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) != 0)
         return err_set(err, "put %s in its place: %s", to, strerror(errno));
     return 0;

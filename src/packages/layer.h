@@ -1,11 +1,10 @@
-/* A layer in the making: an archive is checked, unpacked beside the layers, and then renamed into its place.
- */
+/* Makes a layer: checks an archive, unpacks it beside the layers, and renames it into its place. */
 #pragma once
 
 #include "base/arena.h"
 #include "packages/manifest.h"
 
-#define PACK_LAYER_SCRATCH "tmp-" /* a directory that begins so belongs to a command under way */
+#define PACK_LAYER_SCRATCH "tmp-" /* prefix of directories of a running command */
 
 /* One archive of it. */
 struct pack_layer_part {
@@ -20,7 +19,7 @@ int pack_layer_check_integrity(const char *file, struct slice integrity, struct 
 /* Unpacks into the new directory `to`; *layer gets its size and, of a wheel, its modules. */
 int pack_layer_unpack(enum pack_kind kind, const struct pack_layer_part *parts, size_t count, const char *to,
                       struct pack_layer *layer, struct arena *a, struct err *err);
-/* From then on it can't be changed: no bit for writing is set in it. */
+/* Clears all write permissions in it. */
 int pack_layer_place(const char *from, const char *dir, struct slice path, struct err *err);
-/* A directory of ours with all that is in it. What is not there is fine. */
+/* Removes a directory of this room with its content. A missing one is fine. */
 void pack_layer_remove(const char *path);

@@ -10,7 +10,7 @@
 #define PACK_SPECS_MAX 64                    /* packages in one command, or in one run */
 #define PACK_LAYERS_MAX 400                  /* wheels or tarballs that one package needs, itself included */
 #define PACK_PACKAGES_MAX 1000               /* installed */
-#define PACK_MODULES_MAX 32                  /* names remembered that one package can be imported by */
+#define PACK_MODULES_MAX 32                  /* importable names stored for one package */
 #define PACK_MANIFEST_MAX (16u << 20)        /* bytes of the manifest, of pip's report, of npm's lock file */
-#define PACK_WORDS_MAX (64u << 10)           /* bytes kept of what pip or npm says */
-#define PACK_FETCH_MS 900000                 /* pip or npm is given so long for one step */
+#define PACK_WORDS_MAX (64u << 10)           /* bytes kept of the output of pip or npm */
+#define PACK_FETCH_MS 900000                 /* time-out of one step of pip or npm */

@@ -23,7 +23,7 @@ static uint64_t number_of(const struct tape *t, uint32_t object, const char *key
     return node && tape_int(t, node, &value) && value > 0 ? (uint64_t)value : 0;
 }
 
-/* Nothing but what was written here: a path of one directory below py or js. */
+/* Accepts only paths that this file writes: one directory below py or js. */
 static bool layer_ok(const struct pack_layer *l) {
     struct slice rest = l->path, kind;
     return slice_cut(&rest, '/', &kind) && (slice_is(kind, "py") || slice_is(kind, "js")) && rest.len == 64 &&

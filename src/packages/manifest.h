@@ -24,7 +24,7 @@ struct pack_package {
     enum pack_kind kind;
     struct slice name, version;
     struct slice python; /* of the interpreter that it was chosen for, "3.11"; empty for npm */
-    bool on_request;     /* an agent asked for it: it is usable as long as the operator's list names it */
+    bool on_request;     /* installed for an agent: usable as long as the operator's list names it */
     uint64_t added_ms;   /* wall clock */
     uint32_t layers[PACK_LAYERS_MAX]; /* indexes */
     size_t layer_count;
@@ -34,7 +34,7 @@ struct pack_manifest {
     struct arena arena;
     struct pack_layer *layers;
     size_t layer_count;
-    struct pack_package **packages; /* the one that was added last at the end */
+    struct pack_package **packages; /* in the order of their addition */
     size_t package_count;
 };
 
@@ -47,15 +47,15 @@ static inline void pack_manifest_cleanup(struct pack_manifest *m) { pack_manifes
 
 /* The index of the layer of that path, which is added when it is not there. Texts are copied. */
 uint32_t pack_manifest_layer(struct pack_manifest *m, const struct pack_layer *layer);
-/* In place of the same version of it. */
+/* Replaces an entry of the same version. */
 void pack_manifest_put(struct pack_manifest *m, const struct pack_package *package);
 /* The one that was added last among those that fit, or NULL. */
 const struct pack_package *pack_manifest_find(const struct pack_manifest *m, const struct pack_spec *spec);
-/* Takes out what the spec names; how many. Layers stay until they are swept. */
+/* Removes the packages that the spec names and returns their number. Layers stay until they are swept. */
 size_t pack_manifest_remove(struct pack_manifest *m, const struct pack_spec *spec);
-/* Is some package in need of it? */
+/* Does a package need it? */
 bool pack_manifest_needs(const struct pack_manifest *m, struct slice path);
-/* Of the package with all that it needs. */
+/* Total size of the package and everything that it needs. */
 uint64_t pack_manifest_bytes(const struct pack_manifest *m, const struct pack_package *p);
 /* The packages as elements of an array that the caller has opened. */
 struct emit;

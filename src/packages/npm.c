@@ -22,7 +22,7 @@ struct locked {
 struct npm {
     struct pack_batch *batch;
     const struct pack_spec *spec;
-    const char *dir; /* where the lock file is made */
+    const char *dir; /* the directory in which the lock file is made */
     const char *tarballs;
     struct tape lock;
     struct buf text; /* of it */
@@ -70,7 +70,7 @@ static int resolve(struct npm *n, struct err *err) {
     return 0;
 }
 
-/* Of packages for certain machines, those for this one. */
+/* False for a package that is for other machines. */
 static bool is_for_here(const struct npm *n, uint32_t entry) {
     struct utsname here;
     if (uname(&here) < 0)
@@ -90,7 +90,7 @@ static struct slice text_at(struct npm *n, uint32_t entry, const char *key) {
     return arena_dup(n->batch->arena, tape_text(&n->lock, node, n->batch->arena));
 }
 
-/* The name of a place: what stands behind the last node_modules/. An alias has its own. */
+/* The name of a path: the part after the last node_modules/. An alias has its own name. */
 static struct slice name_of(struct npm *n, uint32_t entry, struct slice path) {
     const struct slice own = text_at(n, entry, "name"), mark = SLICE("node_modules/");
     struct slice name = path;
@@ -179,7 +179,7 @@ static int match_files(struct npm *n, struct err *err) {
 
 /* ---- the layer ---- */
 
-/* Named by the places and hashes of what is in it. */
+/* Its name is made from the paths and hashes of its content. */
 static struct slice layer_path(struct npm *n) {
     struct sha_state sum;
     unsigned char bytes[SHA_BYTES];

@@ -40,7 +40,7 @@ static int ask_version(struct pip *p, const char *python, struct err *err) {
     return 0;
 }
 
-/* The sandbox's own where it has pip; else any, which then chooses for that version. */
+/* The sandbox's own Python if it has pip; else any Python, which then chooses for that version. */
 static int find_pip(struct pip *p, struct err *err) {
     const char *const given = p->batch->work->python;
     const char *const tried[] = {given && *given ? given : "python3", "python3", "/usr/bin/python3",
@@ -153,7 +153,7 @@ static int download(struct pip *p, struct err *err) {
     return pack_installer_run(&run, &out, err);
 }
 
-/* Each file is one of the wheels, by its hash and not by its name. */
+/* Files are matched to wheels by hash, not by name. */
 static int match_files(struct pip *p, struct err *err) {
     DIR *dir = opendir(p->dir);
     int done = dir ? 0 : err_set(err, "open %s: %s", p->dir, strerror(errno));
@@ -201,7 +201,7 @@ static struct slice required_name(struct slice text, bool *ret_extra, bool *ret_
     return slice_upto(head, len);
 }
 
-/* Breadth first: nearer needs stand before the farther ones. */
+/* Breadth first: direct requirements before indirect ones. */
 static void close_over(struct pip *p, struct pack_package *package, bool extras, size_t first) {
     bool with_extras[PACK_LAYERS_MAX] = {extras};
     for (size_t at = 0; at < package->layer_count; at++) {

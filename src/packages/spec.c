@@ -50,7 +50,7 @@ static int parse_pip(struct slice text, struct pack_spec *s, struct err *err) {
 
 static int parse_npm(struct slice text, struct pack_spec *s, struct err *err) {
     struct slice rest = slice_from(text, 1),
-                 name; /* a scope begins with the sign that versions stand behind */
+                 name; /* a scope begins with the sign that also precedes versions */
     slice_cut(&rest, '@', &name);
     s->name = slice_upto(text, text.len ? name.len + 1 : 0);
     struct slice scope = s->name, part = s->name;

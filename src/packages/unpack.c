@@ -36,7 +36,7 @@ int pack_unpack_claim(struct pack_unpack *u, uint64_t size, struct err *err) {
     return 0;
 }
 
-/* The directory of the file, made as needed. */
+/* Creates the directory of the file where it is missing. */
 static int enter(struct pack_unpack *u, struct slice dir, struct err *err) {
     if (u->parent_fd >= 0 && slice_is(dir, u->parent))
         return 0;
@@ -93,7 +93,7 @@ int pack_unpack_put(struct pack_unpack *u, struct slice bytes, struct err *err) 
     return 0;
 }
 
-/* The mode that it was made with went through the umask, and another user's sandbox has to read it. */
+/* The umask has reduced its mode, and a sandbox of another user must be able to read it. */
 int pack_unpack_close(struct pack_unpack *u, struct err *err) {
     const int fd = steal_fd(u->fd);
     const int done = fchmod(fd, 0444);

@@ -20,9 +20,9 @@ struct untar {
     size_t head_len;
     uint64_t left;      /* of the part */
     size_t padding;     /* behind it */
-    char name[PAX_MAX]; /* of a long name or an extended header, as far as it came */
+    char name[PAX_MAX]; /* the part of a long name or extended header that was received */
     size_t name_len;
-    char path[PACK_PATH_MAX]; /* from one of them, for the next file; "" for none */
+    char path[PACK_PATH_MAX]; /* the name from it, for the next file; "" for none */
     uint32_t crc;
     uint64_t total;
     bool has_package;
@@ -118,7 +118,7 @@ static int begin_entry(struct untar *t, struct err *err) {
         t->name_len = 0;
         return size < PAX_MAX ? 0 : err_set(err, "an extended header is too large");
     }
-    t->part = PART_SKIP; /* directories are made as files need them; `g` is about all files, and of no use */
+    t->part = PART_SKIP; /* directories are created for files; global headers (`g`) are not used */
     if (kind != '5' && kind != 'g')
         return err_set(err, "it has a link or a device");
     return size < PAX_MAX ? 0 : err_set(err, "a header is damaged");

@@ -12,7 +12,7 @@
 #define STORED 0
 #define DEFLATED 8
 #define ENCRYPTED 1
-#define UNIX 3 /* made there: the upper half of the attributes is a mode */
+#define UNIX 3 /* created on Unix: the upper half of the attributes is a mode */
 
 struct entry {
     struct slice name;
@@ -25,7 +25,7 @@ struct unzip {
     struct slice archive;
     struct pack_unpack *to;
     struct buf *modules;
-    uint64_t packed; /* of the entries so far: more than the archive has means that some overlap */
+    uint64_t packed; /* size of the entries so far: if it exceeds the archive, some overlap */
     uint32_t left, crc;
     bool has_metadata, has_module;
 };
@@ -48,7 +48,7 @@ static int put(void *owner, struct slice bytes, struct err *err) {
     return pack_unpack_put(z->to, bytes, err);
 }
 
-/* Its bytes in the archive. The two places that name a file have to agree: readers choose either. */
+/* The file's bytes in the archive. Both headers must name the same file, because readers use either. */
 static int find_bytes(const struct unzip *z, const struct entry *e, struct slice *ret_bytes,
                       struct err *err) {
     const struct slice head = slice_from(z->archive, e->at);
@@ -83,7 +83,7 @@ static int write_file(struct unzip *z, const struct entry *e, struct slice path,
 
 /* ---- the layout of a wheel ---- */
 
-/* Where the file goes beside the modules; empty when it does not. */
+/* The file's path beside the modules; empty when it is left out. */
 static struct slice place_of(struct slice name) {
     struct slice rest = name, top, kind;
     if (!slice_cut(&rest, '/', &top) || !slice_ends(top, SLICE(".data")))
@@ -174,7 +174,7 @@ static int read_entry(struct slice *rest, struct entry *ret_entry, struct err *e
         .mode = number(at + 4, 2) >> 8 == UNIX ? number(at + 38, 4) >> 16 : 0,
     };
     if (!(ret_entry->mode & S_IFMT))
-        ret_entry->mode = 0; /* many a writer tells permissions only */
+        ret_entry->mode = 0; /* some writers store permissions only */
     *rest = slice_from(*rest, entry_len);
     return 0;
 }

@@ -1,5 +1,5 @@
-/* Wheels: zip archives with a layout of their own. What a wheel would put elsewhere than beside the modules
- * (programs, headers, data) is left out, and nothing of it is ever run. */
+/* Unpacks wheels, which are zip archives with a layout. Files for other places than beside the modules
+ * (programs, headers, data) are left out, and no code of a wheel is run. */
 #pragma once
 
 #include "packages/unpack.h"

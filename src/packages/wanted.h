@@ -1,11 +1,11 @@
-/* What pip and npm have chosen and fetched, before it is installed. */
+/* The packages that pip and npm have chosen and fetched, before they are installed. */
 #pragma once
 
 #include "packages/installer.h"
 #include "packages/layer.h"
 
 struct pack_install {
-    const char *dir;    /* of the layers; made as needed */
+    const char *dir;    /* directory of the layers; created if missing */
     const char *python; /* the sandbox's interpreter; NULL or "": python3 of the path */
     bool on_request;
     void (*say)(const char *text); /* what goes on, for people */
@@ -16,7 +16,7 @@ struct pack_chosen {
     struct pack_layer layer; /* path, name and version; the rest once it is unpacked */
     struct pack_layer_part *parts;
     size_t part_count;
-    const char *place; /* where it lies unpacked; NULL: it is installed already */
+    const char *place; /* where it was unpacked; NULL: it is installed already */
 };
 
 struct pack_batch {
@@ -31,6 +31,6 @@ struct pack_batch {
     size_t package_count;
 };
 
-/* pip.c, npm.c: fetch the specs of their kind and add to the batch. */
+/* In pip.c and npm.c: fetch the specs of their kind and add them to the batch. */
 int pack_pip_fetch(struct pack_batch *b, struct err *err);
 int pack_npm_fetch(struct pack_batch *b, struct err *err);
