@@ -28,12 +28,12 @@
 #define HTTPS 443
 #define HTTP 80
 
-/* A host with headers to add. */
+/* A host to whose requests the gate adds headers. */
 struct secured {
     struct slice host;
     struct slice headers[EGRESS_INJECT_MAX];
     size_t count;
-    struct io_tls_ctx *tls; /* with a certificate of ours for it */
+    struct io_tls_ctx *tls; /* with the gate's certificate for it */
 };
 
 struct egress {
@@ -76,7 +76,7 @@ struct link {
     struct egress_port *port;
     struct list node;
     struct arena arena;
-    struct io_conn *inside, *outside; /* the code's end, and the server's */
+    struct io_conn *inside, *outside; /* the connections to the code and to the server */
     struct io_lookup *lookup;
     struct io_dial *dial;
     struct io_timer timer;
@@ -111,13 +111,13 @@ static void link_free(struct link *l) {
     free(l);
 }
 
-/* What is queued for the code is sent. */
+/* Sends what is queued for the code, then closes. */
 static void link_finish(struct link *l) {
     io_conn_finish(steal(l->inside));
     link_free(l);
 }
 
-/* Libraries show the reason of the status line, and little else. */
+/* HTTP libraries show little more than the reason of the status line. */
 static void refuse(struct link *l, int status, struct slice why) {
     char reason[EGRESS_REASON_MAX];
     size_t len = 0;
@@ -155,7 +155,7 @@ static void forward(struct io_conn *from, struct io_conn *to, struct block *b, c
         io_conn_read(from, false);
 }
 
-/* A body in chunks is written anew: extensions and trailers stay behind. */
+/* A chunked body is written again without extensions and trailers. */
 static size_t send_chunks(struct link *l, char *ptr, size_t len) {
     size_t used = 0, out = 0;
     const enum http_step step = http_chunked_decode(&l->chunked, ptr, len, ptr, &used, &out);
@@ -175,7 +175,7 @@ static size_t send_chunks(struct link *l, char *ptr, size_t len) {
     return used;
 }
 
-/* What comes behind the request's end goes nowhere. */
+/* Bytes after the end of the request are dropped. */
 static size_t send_body(struct link *l, struct block *b, char *ptr, size_t len) {
     if (l->body_done)
         return len;
@@ -218,7 +218,7 @@ static size_t on_outside(struct io_conn *c, void *owner, struct block *b, char *
     struct link *l = owner;
     size_t used = 0;
     if (l->stage != STAGE_TUNNEL && l->stage != STAGE_RELAY)
-        return 0; /* of a server that speaks first */
+        return 0; /* of a server that sends the first byte */
     while (l->stage == STAGE_RELAY && !l->answered) {
         const size_t n = take_answer(l, ptr + used, len - used);
         if (c->closing || !n)
@@ -293,7 +293,7 @@ static void on_inside_secure(void *owner, int status, const char *why) {
         l->stage = STAGE_INSIDE;
 }
 
-/* The server is who it says; now the code's own handshake. */
+/* The server's certificate is verified; next is the handshake with the code. */
 static void on_outside_secure(void *owner, int status, const char *why) {
     struct link *l = owner;
     if (status != 0) {
@@ -303,7 +303,8 @@ static void on_outside_secure(void *owner, int status, const char *why) {
     arm(l, EGRESS_HEAD_MS);
     io_conn_put(l->inside, SLICE("HTTP/1.1 200 Connection established\r\n\r\n"));
     io_conn_flush(l->inside);
-    if (io_conn_queued(l->inside)) { /* it would be encrypted; a fresh socket takes it at once */
+    if (io_conn_queued(l->inside)) { /* before TLS starts: it would be encrypted; the buffer of a new socket
+                                        has room for it */
         link_free(l);
         return;
     }
@@ -372,7 +373,7 @@ static void judge(struct link *l, struct slice refused) {
     l->port->ops->judge(l->port->owner, &l->ask);
 }
 
-/* Keeps those that may be connected to. */
+/* Keeps the addresses that are allowed. */
 static void judge_addresses(struct link *l, const struct io_address *found, size_t count) {
     const struct egress_rules *rules = &l->port->egress->rules;
     for (size_t i = 0; i < count && l->address_count < EGRESS_ADDRESSES_MAX; i++)
@@ -400,7 +401,7 @@ static void on_resolved(void *owner, const struct io_address *found, size_t coun
         judge_addresses(l, found, count);
 }
 
-/* A name that is not listed is not even resolved: that would be a way out in itself. */
+/* A name that is not listed is not resolved, because DNS queries can carry data out. */
 static void take_ask(struct link *l) {
     const struct egress *e = l->port->egress;
     struct io_address address;
@@ -446,7 +447,7 @@ static size_t take_head(struct link *l, char *ptr, size_t len) {
     return (size_t)got;
 }
 
-/* The request inside of TLS: for the host that the connection was made to, and for no other. */
+/* The request inside TLS: only for the host of the connection. */
 static size_t take_inside(struct link *l, char *ptr, size_t len) {
     const char *why;
     struct http_head *h = &l->head.http;
@@ -607,7 +608,7 @@ static int secure_hosts(struct egress *e, struct err *err) {
     return 0;
 }
 
-/* The certificates that the system trusts: there are none inside. */
+/* The certificates that the system trusts: the sandbox has none. */
 static void read_bundle(struct egress *e) {
     const char *const places[] = {getenv("SSL_CERT_FILE"), "/etc/ssl/certs/ca-certificates.crt",
                                   "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",

@@ -28,9 +28,9 @@ struct egress_config {
 };
 
 int egress_open(const struct egress_config *config, struct egress **ret_egress, struct err *err);
-/* Its ports are closed before. NULL is fine. */
+/* All of its ports must be closed first. NULL is fine. */
 void egress_close(struct egress *e);
-/* Certificates that what runs inside has to trust (PEM): the system's, and ours. */
+/* Certificates that code in the sandbox must trust (PEM): the system's and the gate's. */
 struct slice egress_bundle(const struct egress *e);
 
 /* A request for a connection. */
@@ -43,16 +43,16 @@ struct egress_ask {
 };
 
 struct egress_ops {
-    /* Also asked about what is refused, for the record. egress_answer() once, now or later. */
+    /* Called also for refused connections, for the record. Calls egress_answer() once, now or later. */
     void (*judge)(void *owner, struct egress_ask *ask);
-    /* No answer is needed any more. */
+    /* The connection is gone: egress_answer() must not be called any more. */
     void (*gone)(void *owner, struct egress_ask *ask);
 };
 
-/* `why` is told when it is not allowed. */
+/* `why` is the reason when it is not allowed. */
 void egress_answer(struct egress_ask *ask, bool allowed, struct slice why);
 
-/* Serves what connects to a listening socket, until it is closed. */
+/* Serves the connections of a listening socket until the port is closed. */
 struct egress_port *egress_listen(struct egress *e, int take_fd, const struct egress_ops *ops, void *owner);
-/* Ends all of its connections. NULL is fine. */
+/* Closes all of its connections. NULL is fine. */
 void egress_port_close(struct egress_port *p);

@@ -26,7 +26,7 @@ static bool add_extension(X509 *cert, X509 *issuer, int what, const char *value)
     return done;
 }
 
-/* Everything but the signature; signed by itself when there is no issuer. */
+/* Everything but the signature; self-issued when there is no issuer. */
 static X509 *make_cert(EVP_PKEY *key, const char *name, X509 *issuer, const char *alt_name) {
     uint64_t serial;
     rand_bytes(&serial, sizeof(serial));
@@ -117,7 +117,7 @@ int egress_ca_issue(const struct egress_ca *ca, struct slice host, struct buf *r
     const bool is_ip = inet_pton(AF_INET, name, address) == 1 || inet_pton(AF_INET6, name, address) == 1;
     snprintf(alt_name, sizeof(alt_name), "%s:%s", is_ip ? "IP" : "DNS", name);
     EVP_PKEY *key = new_key();
-    /* A common name has at most 64 characters; what counts is the other one. */
+    /* A common name has at most 64 characters; clients use the alternative name. */
     X509 *cert = key ? make_cert(key, host.len <= 64 ? name : "host", ca->cert, alt_name) : NULL;
     const bool done = cert && X509_sign(cert, ca->key, EVP_sha256()) > 0 && put_cert(cert, ret_cert) &&
                       put_key(key, ret_key);

@@ -1,4 +1,4 @@
-/* An authority that lives as long as the process: its key is never written anywhere. */
+/* A certificate authority for the lifetime of the process; its key exists in memory only. */
 #pragma once
 
 #include "base/buf.h"

@@ -2,7 +2,7 @@
 
 #include "wire/host.h"
 
-/* Of the request line: three words with one space between them, and nothing else. */
+/* The request line: exactly three words with one space between them. */
 static bool cut_line(struct slice line, struct slice *ret_method, struct slice *ret_target, int *ret_minor) {
     struct slice rest = line, version;
     if (!slice_cut(&rest, ' ', ret_method) || !slice_cut(&rest, ' ', ret_target))
@@ -75,7 +75,7 @@ int egress_head_read(struct slice in, struct arena *a, struct egress_head *ret_h
     *ret_why = ret_head->connect ? read_authority(target, a, ret_head) : read_url(target, a, ret_head);
     if (*ret_why)
         return -400;
-    /* The rest is read as any other head is. */
+    /* The rest is parsed like any other head. */
     const struct slice rest = slice_of(line_end, len - line.len);
     const struct slice own = ret_head->connect
                                  ? arena_printf(a, "OPTIONS * HTTP/1.%d%.*s", minor, SLICE_FMT(rest))
@@ -90,7 +90,7 @@ int egress_head_read(struct slice in, struct arena *a, struct egress_head *ret_h
     return ret_head->connect && ret_head->http.body != HTTP_BODY_NONE ? -400 : (int)len;
 }
 
-/* What is between the code and the proxy alone. */
+/* Headers that are for the proxy only. */
 static bool is_hop(struct slice name) {
     static const char *const names[] = {"connection", "keep-alive", "te", "trailer", "upgrade", NULL};
     for (size_t i = 0; names[i]; i++)

@@ -1,4 +1,4 @@
-/* Heads as a proxy reads and writes them. Pure: bytes in, bytes out. */
+/* Parses and writes heads for a proxy. Pure functions over bytes. */
 #pragma once
 
 #include "base/arena.h"
@@ -18,11 +18,11 @@ struct egress_head {
  * *ret_why names the fault. Slices point into the arena. */
 int egress_head_read(struct slice in, struct arena *a, struct egress_head *ret_head, const char **ret_why);
 
-/* The request as its server gets it: one of HTTP/1.1 that ends the connection, without what is meant for a
- * proxy. Of the headers that are added ("Name: value") none is left that came with the request. */
+/* Writes the request for the server: HTTP/1.1, `Connection: close`, without headers for proxies. An added
+ * header ("Name: value") replaces those of its name. */
 void egress_head_write(const struct http_head *h, struct slice target, struct slice authority,
                        const struct slice *added, size_t added_count, struct buf *out);
-/* The answer as code gets it. */
+/* Writes the response for the code. */
 void egress_head_write_answer(const struct http_head *h, struct buf *out);
 /* host, and :port unless it is the usual one. */
 struct slice egress_head_authority(struct slice host, uint16_t port, uint16_t usual, struct arena *a);

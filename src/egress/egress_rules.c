@@ -2,7 +2,7 @@
 
 #include "wire/host.h"
 
-/* What stands before the last colon, and the port behind it. */
+/* Splits host:port at the last colon. */
 static bool cut_port(struct slice text, struct slice *ret_host, uint16_t *ret_port) {
     size_t at = text.len;
     while (at && text.ptr[at - 1] != ':')

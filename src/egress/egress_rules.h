@@ -1,4 +1,4 @@
-/* The allow-list: which names may be asked for, and which addresses beyond the public ones. */
+/* The allow-list: names, and addresses that are not public. */
 #pragma once
 
 #include "base/arena.h"
