@@ -9,7 +9,7 @@ struct attach {
     struct homelog *log;
     uint64_t wanted;           /* chain that is tried first; 0: any */
     struct state_chain found;  /* its id is 0: none */
-    struct state_chain newest; /* of the chains that did not fit */
+    struct state_chain newest; /* highest id of the chains that did not fit */
     int rc;
     struct err *err;
 };

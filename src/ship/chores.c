@@ -35,7 +35,7 @@ struct witness {
     uint64_t seen;
 };
 
-/* Each of the others is as likely as any other. */
+/* Every other chain has the same probability. */
 static bool pick(void *ctx, const struct state_chain *chain) {
     struct witness *w = ctx;
     if (chain->id == w->own->id || chain->seq == chain->base_seq)

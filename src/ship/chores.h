@@ -1,6 +1,5 @@
-/* What the shipper does once an hour beside shipping: drops days that are too old, and puts the ends of other
- * chains on record, so that a chain that is cut off or removed in the database shows in those of others.
- * Private to the ship room. */
+/* Hourly work of the shipper: drops days that are too old, and records the ends of other chains. A chain that
+ * is cut off or removed in the database is then still found in the other logs. Private to the ship room. */
 #pragma once
 
 #include "state/chains.h"
@@ -11,7 +10,8 @@ struct chores_record {
     void *owner;
 };
 
-/* The day is dropped when a record that says so, with the digest of where each chain goes on, is on disk. */
+/* A day is dropped only when a record of that is on disk. The record has the digest of where each chain
+ * continues. */
 int chores_retire(struct state_chains *chains, uint64_t keep_ms, const struct chores_record *record,
                   struct err *err);
 int chores_witness(struct state_chains *chains, const struct state_chain *own,

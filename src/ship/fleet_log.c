@@ -83,7 +83,7 @@ static void source_close(struct audit_source *base) {
     free(s);
 }
 
-/* A row that is in the bounds and was not there before. */
+/* A row within the bounds that was not read before. */
 static bool is_new(struct chain_source *s, const struct state_block *b) {
     uint64_t last = b->first_seq + b->count - 1;
     if (s->back ? last < s->from_seq : s->to_seq && b->first_seq > s->to_seq) {

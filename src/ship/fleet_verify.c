@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* What a gate saw of another chain. */
+/* The end of another chain, as a gate recorded it. */
 struct seen {
     unsigned char log[STATE_LOG_ID];
     uint64_t seq;
@@ -95,7 +95,7 @@ static bool key_allowed(const struct fleet *f, const struct state_chain *chain) 
     return f->key_count == 0;
 }
 
-/* ---- records that speak of the fleet ---- */
+/* ---- records about the fleet ---- */
 
 static struct slice text_of(struct fleet *f, const char *name) {
     uint32_t node = tape_get_str(&f->tape, 0, name);
@@ -275,7 +275,7 @@ static int check_retired(struct fleet *f, struct chain_state *at, struct err *er
     return 0;
 }
 
-/* Does some chain of that log have the record, or had it before its day was dropped? */
+/* Does a chain of that log have the record, or did it before its day was dropped? */
 static int find_seen(struct fleet *f, const struct seen *s, struct chain_state **ret_chain, bool *ret_found,
                      struct err *err) {
     *ret_chain = NULL;

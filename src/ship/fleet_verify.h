@@ -1,11 +1,11 @@
-/* Are the audit logs of a fleet what its gates wrote? Every chain in the database as the log of a home is
- * verified, and the chains against each other: a day that is gone must be on record, and so is what gates saw
- * of each other. */
+/* Verifies the audit logs of a fleet: every chain in the database like the log of a home, then the chains
+ * against each other. A dropped day must be on record, and so must the ends of other chains that gates
+ * recorded. */
 #pragma once
 
 #include "audit/verify.h"
 
-/* One chain. Texts live inside of the call only. */
+/* One chain. Its texts are valid during the call only. */
 struct ship_chain_report {
     uint64_t chain;
     const char *gate;
@@ -15,13 +15,13 @@ struct ship_chain_report {
     uint64_t first_bad; /* 0: no record in particular */
     uint64_t first_seq, last_seq, records, checkpoints, signed_seq;
     uint64_t at_ms; /* when it was last shipped to */
-    bool silent;    /* longer than SHIP_SILENT_MS ago, though its gate did not stop */
+    bool silent;    /* its gate did not stop, and has not shipped for SHIP_SILENT_MS */
 };
 
 struct ship_report {
     bool sound;
     bool unreadable;
-    char text[AUDIT_REPORT_TEXT]; /* why it could not be read, or what is wrong with no chain in particular */
+    char text[AUDIT_REPORT_TEXT]; /* why it could not be read, or a fault that belongs to no chain */
     uint64_t chains, bad_chains, records, checkpoints, witnessed;
 };
 

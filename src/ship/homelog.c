@@ -24,7 +24,7 @@ void homelog_free(struct homelog *l) {
     free(l->dir);
 }
 
-/* The segments that can be read: the newest may be one that is just being made. */
+/* The readable segments: the newest one may still be under construction. */
 static int list(const struct homelog *l, uint64_t **ret_numbers, size_t *ret_count, struct err *err) {
     if (access(l->dir, F_OK) < 0 && errno == ENOENT) {
         *ret_numbers = NULL;
@@ -74,7 +74,7 @@ static bool segment_has(struct segment *s, uint64_t seq, const unsigned char has
     return same;
 }
 
-/* The newest segment that begins before that record; false: none does. */
+/* The newest segment that begins before that record; false: there is none. */
 static int open_for(struct homelog *l, uint64_t seq, struct segment *ret_segment, bool *ret_found,
                     struct err *err) {
     cleanup_free uint64_t *numbers = NULL;
@@ -134,7 +134,7 @@ static int read_blocks(struct homelog *l, struct state_batch *batch, struct stat
     return rc;
 }
 
-/* *ret_count: how many there were, good or not. */
+/* *ret_count: their number, valid or not. */
 static int read_points(struct homelog *l, struct state_batch *batch, struct state_chain *end,
                        size_t *ret_count, struct err *err) {
     sqlite3_stmt *rows = NULL;
@@ -161,8 +161,7 @@ static int read_points(struct homelog *l, struct state_batch *batch, struct stat
     return sqlite3_finalize(rows) == SQLITE_OK ? 0 : audit_segment_fail(&l->segment, err);
 }
 
-/* One look at one segment, in which nothing changes meanwhile. A sealed one of which everything is known is
- * left for the next. */
+/* Reads one segment in one transaction. A sealed one that was read completely is left for the next one. */
 static int read_segment(struct homelog *l, struct state_batch *batch, struct state_chain *end, bool *ret_next,
                         struct err *err) {
     uint64_t newest;
@@ -211,7 +210,7 @@ int homelog_read(struct homelog *l, const struct state_chain *chain, struct stat
     return 0;
 }
 
-/* Of a segment that was shipped in part. */
+/* For a segment that was shipped in part. */
 static uint64_t blocks_behind(struct segment *s, uint64_t seq) {
     sqlite3_stmt *sum = NULL;
     uint64_t bytes = 0;

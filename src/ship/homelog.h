@@ -1,5 +1,5 @@
-/* The log at home as the shipper reads it: is it the chain that the database has, and what comes next?
- * Private to the ship room. */
+/* Reads the log at home for the shipper: whether the database's chain is in it, and what follows that chain's
+ * end. Private to the ship room. */
 #pragma once
 
 #include "audit/segment.h"
@@ -13,7 +13,7 @@ struct homelog {
 
 void homelog_init(struct homelog *l, const char *home);
 void homelog_free(struct homelog *l);
-/* Drops what is open: the next look begins anew. */
+/* Closes the open segment; the next call opens it again. */
 void homelog_close(struct homelog *l);
 
 /* Its first segment, with the log's id and where the chain begins here, and the number of the newest record.

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SHIP_TURNS 16 /* digits of the name under which transactions of this gate take turns */
+#define SHIP_TURNS 16 /* digits of the name of the lock that this gate's transactions take */
 
 struct ship {
     char *home, *gate;
@@ -40,11 +40,11 @@ struct ship {
     struct state_chain chain; /* its id is 0: not attached */
     int lock;                 /* -1: another process ships */
     uint64_t backoff_ms;
-    uint64_t chores_ms; /* steady clock: when they are due */
+    uint64_t chores_ms; /* steady clock: when the next one is due */
     uint64_t noted_ms;
-    uint64_t synced_ms; /* when everything had been shipped last */
+    uint64_t synced_ms; /* when everything was last shipped */
     uint64_t acked_ms;  /* wall clock */
-    bool had_fault;     /* that others were told of */
+    bool had_fault;     /* that was reported */
 };
 
 static void *ship_thread(void *arg);
@@ -161,7 +161,7 @@ static int put_record(void *owner, const char *event, struct slice text, struct 
 
 /* ---- one round ---- */
 
-/* True: this process ships. */
+/* True when this process is the one that ships. */
 static bool take_lock(struct ship *s) {
     cleanup_free char *path = NULL;
     if (s->lock >= 0)
@@ -222,7 +222,7 @@ static void count_batch(struct ship *s, const struct state_chain *end) {
     pthread_mutex_unlock(&s->mutex);
 }
 
-/* *ret_more: there was something to ship, and perhaps there is more. */
+/* *ret_more: something was shipped, and there may be more. */
 static int ship_batch(struct ship *s, bool *ret_more, struct err *err) {
     struct state_chain end;
     uint64_t began_ms = clock_mono_ms();
@@ -331,7 +331,7 @@ static void after_failure(struct ship *s, const struct err *err) {
     pthread_mutex_lock(&s->mutex);
     s->health.failures++;
     pthread_mutex_unlock(&s->mutex);
-    s->chain.id = 0; /* what was stored is asked for again */
+    s->chain.id = 0; /* the end of the chain is read again */
     s->had_fault = true;
     uint64_t due_ms = clock_mono_ms() + s->backoff_ms;
     do { /* meanwhile the log grows */
@@ -349,7 +349,7 @@ static void *ship_thread(void *arg) {
         last = atomic_load(&s->ending);
         if (!take_lock(s)) {
             note(s, NULL);
-            /* The process that ships may have read the log for the last time already. */
+            /* The process that ships may already have read the log for the last time. */
             more = last && !wait_stop(s, SHIP_LOCK_MS);
             rest(s, SHIP_NOTE_MS);
             continue;
