@@ -45,11 +45,11 @@ const struct attack attack_table[] = {
      "A customer writes instructions into a ticket. The agent reads it with a service account that sees "
      "every table, selects secret tokens "
      "and writes them back into the ticket.",
-     "A flow rule: once a session has read what strangers write and what is private, nothing leaves it "
+     "A flow rule: once a session has read untrusted text and private data, nothing leaves it "
      "without a person. SQL that writes is refused.",
      "version: \"1\"\ndefault: allow\ntools:\n  execute_sql:\n    rules:\n      - name: only reads\n        "
      "conditions: [{path: args.query, op: sql, value: read_only}]\n"
-     "flows:\n  - name: strangers' text must not carry our data out\n    after: [src_untrusted, "
+     "flows:\n  - name: untrusted text must not carry our data out\n    after: [src_untrusted, "
      "src_private]\n    approve: [sink, money, exec]\n",
      NULL, "Supabase with Cursor, July 2025", RISK_TAG_SQL_ARGS | RISK_TAG_SRC_PRIVATE, 0, false},
     {"toxic-flow", "From a public issue to a private repository",
@@ -57,7 +57,7 @@ const struct attack attack_table[] = {
      "finds. Each call is allowed; their order is the attack.",
      "Flow labels follow an identity across sessions: after untrusted and private reads, what carries data "
      "out is denied or waits for a person.",
-     "version: \"1\"\ndefault: allow\ntools: {}\nflows:\n  - name: what strangers wrote must not carry our "
+     "version: \"1\"\ndefault: allow\ntools: {}\nflows:\n  - name: untrusted text must not carry our "
      "data out\n"
      "    after: [src_untrusted, src_private]\n    deny: [sink, money]\n",
      NULL, "GitHub server, Invariant Labs, May 2025",
@@ -66,8 +66,8 @@ const struct attack attack_table[] = {
      "A web page, an issue, a mail or a file that a tool returns holds instructions. The model takes them "
      "for the user's.",
      "Results are searched for hidden characters, escape sequences and imperatives to the model; the session "
-     "is marked as having read strangers' text, and flow rules act on it.",
-     "version: \"1\"\ndefault: allow\ntools: {}\nflows:\n  - name: after strangers' text a person decides\n  "
+     "is marked as having read untrusted text, and flow rules act on it.",
+     "version: \"1\"\ndefault: allow\ntools: {}\nflows:\n  - name: after untrusted text a person decides\n  "
      "  after: [src_untrusted]\n    approve: [exec, money]\n",
      "sallyport serve --poison-results flag", "OWASP MCP06, ASI01", RISK_TAG_SRC_UNTRUSTED, 0, false},
     {"ssrf", "A fetch that reaches the inside",
@@ -113,7 +113,7 @@ const struct attack attack_table[] = {
      "    - {counter: all, window: minute, max: 60, scope: grant}\ntools: {}\n",
      NULL, "OWASP ASI08", 0, WRITE | EXECUTE | FINANCIAL, false},
     {"spend", "Money moved without a person",
-     "A refund, an order or a subscription is one tool call. A misread instruction, or one from a stranger's "
+     "A refund, an order or a subscription is one tool call. A misread instruction, or one in an untrusted "
      "text, pays at once.",
      "Tools that move money are refused by the starter policy; `require_approval` puts each call before a "
      "person, bound to its exact arguments.",
@@ -205,12 +205,13 @@ const struct attack attack_table[] = {
      "it.",
      "Control characters are shown, not sent; results and descriptions are cleaned.", NULL,
      "sallyport scan -- CMD", "Trail of Bits, 2025", 0, 0, true},
-    {"invisible-text", "Text that nobody sees",
+    {"invisible-text", "Invisible text",
      "Instructions in Unicode tags or between bidirectional controls: the model reads them, a person cannot.",
      "Invisible code points are found in definitions and results; a definition that has them is refused.",
      NULL, "sallyport scan --fail-on poison -- CMD", "2024 and 2025, several; OWASP MCP03", 0, 0, true},
     {"malicious-package", "A package that turns",
-     "A mail server's sixteenth version added a hidden copy to a stranger for every mail that it sent.",
+     "A mail server's sixteenth version added a hidden copy to an attacker's address for every mail that it "
+     "sent.",
      "It cannot be seen on the wire. Pin the version, keep the hash of the program, run it without a network "
      "that it does not need.",
      NULL, "sallyport scan --no-network -- npx -y NAME@1.2.3\nsallyport pin accept",

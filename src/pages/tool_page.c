@@ -8,16 +8,8 @@
 #define MANY_PROPERTIES 10 /* numbers from here on are mentioned */
 
 static const char *const tag_texts[RISK_TAGS] = {
-    "brings in text of strangers",
-    "brings in private data",
-    "carries data out",
-    "runs something",
-    "moves money",
-    "calls other tools",
-    "takes freeform code",
-    "takes paths",
-    "takes URLs",
-    "takes SQL",
+    "brings in untrusted text", "brings in private data", "carries data out", "runs something", "moves money",
+    "calls other tools",        "takes freeform code",    "takes paths",      "takes URLs",     "takes SQL",
 };
 
 static void put_part(struct buf *out, struct slice text) {
@@ -92,13 +84,13 @@ static const struct {
     const char *means;  /* follows "which means it can " */
 } classes[RISK_CLASSES] = {
     [RISK_READ] = {"to look something up in",
-                   "A read changes nothing, but it decides what the agent knows: what strangers wrote can "
+                   "A read changes nothing, but it decides what the agent knows: untrusted text can "
                    "steer it, and what is private can leave with the next call. A loop costs money and runs "
                    "into the limits of others.",
                    "Read tools need a rate limit, and a flow rule where they bring in private data.",
                    "stays usable, and a loop ends at 60 calls a minute", "retrieve data"},
     [RISK_WRITE] = {"to create or change something in",
-                    "Each call leaves something behind. An agent in a loop, or one that follows a stranger's "
+                    "Each call leaves something behind. An agent in a loop, or one that follows an untrusted "
                     "text, changes many things before a person notices.",
                     "Write tools should be rate-limited, and their arguments checked.",
                     "stays usable, but rate-capped: 30 calls a minute", "create or modify data"},

@@ -314,7 +314,7 @@ describe('the console', { concurrency: 1 }, () => {
     use(t, bad);
     const page = await openPage(browser, world);
     assert.equal((await world.api('POST', 'servers', { body: { name: 'bad', url: bad.url, trusted: false } })).status, 201);
-    await page.getByText('Agents cannot call it before somebody trusts it').waitFor();
+    await page.getByText('Agents cannot call it before an operator trusts it').waitFor();
     await page.getByRole('link', { name: 'Review' }).click();
     await page.getByText('1 definition carries text that tries to instruct the model').waitFor();
     const found = (await texts(page, '.card li')).join('\n');

@@ -146,7 +146,7 @@ export function Overview() {
           { head: 'Identity', cell: (r) => <Text value={r.identity} /> },
           { head: 'Calls', class: 'number', cell: (r) => compact(r.calls) },
           { head: 'Denied', class: 'number', cell: (r) => (r.denied ? <span class="deny-text">{compact(r.denied)}</span> : '0') },
-        ]} /> : data ? <Empty small title="Nobody called in this time" /> : <p class="muted pad">Loading…</p>}
+        ]} /> : data ? <Empty small title="No calls in this period" /> : <p class="muted pad">Loading…</p>}
       </Panel>
     </div>
   );

@@ -58,7 +58,7 @@ export function Sessions() {
           { head: 'Protocol', cell: (s) => (s.version === 'stateless' ? 'modern' : s.version || 'not initialised') },
           { head: 'Calls in flight', class: 'number', cell: (s) => s.calls },
           { head: 'Session', hide: 'phone', cell: (s) => <a href={href(`activity?session=${part(s.session)}*`)}><code><Text value={s.session} /></code></a> },
-        ]} /> : <Empty title="Nobody is connected">Agents connect to /mcp with a grant; <a href={href('grants')}>Grants</a> shows what to paste into a client.</Empty>}
+        ]} /> : <Empty title="No client is connected">Agents connect to /mcp with a grant; <a href={href('grants')}>Grants</a> shows what to paste into a client.</Empty>}
       </Panel>
       <Panel title="Code runs under way or kept" flush>
         {jobs.data?.length ? <Table cards label="Code runs" rows={jobs.data} keyOf={(j) => j.id} selected={picked} onRow={(j) => pick(j.id)} columns={[

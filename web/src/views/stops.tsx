@@ -26,7 +26,7 @@ export function StopBanner() {
       ) : null}
       {fresh.length && !all ? (
         <div class="stop-banner approve" role="status">
-          <span>{fresh.length === 1 ? <>The server <strong><Text value={fresh[0].name} /></strong> is new. Agents cannot call it before somebody trusts it.</> : <>New servers that nobody has trusted yet: <strong><Text value={fresh.map((s) => s.name).join(', ')} /></strong></>}</span>
+          <span>{fresh.length === 1 ? <>The server <strong><Text value={fresh[0].name} /></strong> is new. Agents cannot call it before an operator trusts it.</> : <>New servers that are not trusted yet: <strong><Text value={fresh.map((s) => s.name).join(', ')} /></strong></>}</span>
           <a class="button small" href={href(fresh.length === 1 ? `servers/${part(fresh[0].name!)}?tab=scan` : 'servers')}>Review</a>
         </div>
       ) : null}
