@@ -619,7 +619,7 @@ static int audit_resume(struct audit *a, bool failed, uint64_t gaps, uint64_t re
     return 0;
 }
 
-/* Nobody else would find the records in a ring without a name. */
+/* No other process would find the records in a ring without a name. */
 static int audit_ring_look(struct audit *a, struct err *err) {
     if (!audit_ring_is_gone(&a->ring))
         return 0;

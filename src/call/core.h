@@ -83,7 +83,7 @@ struct core {
     /* server/ */
     struct server **servers; /* by slot; NULL where one was removed */
     size_t server_count;
-    uint64_t list_serial;           /* of lists of tools, as they are learned */
+    uint64_t list_serial;           /* the newest serial of a tool list */
     enum server_prefix_mode prefix; /* when tool names get the server's prefix */
     struct policy *no_policy;       /* for principals without a policy; made at first use */
     struct task_owners *task_owners;

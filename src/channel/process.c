@@ -5,7 +5,7 @@
 
 static struct slice owner_of(const struct channel *ch) { return slice_str(ch->session->principal->id); }
 
-/* Where nobody authenticates there is one client, and only the ceiling of all holds. */
+/* Without authentication there is one client, and only the ceiling for all applies. */
 static bool is_whole(const struct channel *ch) { return ch->session->principal->kind == PRINCIPAL_LOCAL; }
 
 static size_t left_for(const struct channel *ch) {

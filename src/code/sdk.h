@@ -18,7 +18,7 @@ bool sdk_read(struct code_req *r, struct slice uri);
 void sdk_put_root(struct emit *e);
 void sdk_put_templates(struct emit *e);
 
-/* Learns from a tool's result: its shape replaces an output schema that the server does not give. */
+/* Derives a shape from a tool's result, for tools without an output schema. */
 void sdk_learn(struct code_owner *o, struct slice server, struct slice tool, struct slice value);
 struct slice sdk_shape(struct code_owner *o, struct slice server, struct slice tool); /* empty: unknown */
 

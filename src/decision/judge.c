@@ -135,7 +135,7 @@ enum state_step judge_reserve(const struct judge *j, const struct policy_verdict
     return state_reserve(j->core->state, limits, count, now_ms, ticket, done, ctx);
 }
 
-/* The agent is only told that it failed; the reason is logged for the operator. */
+/* The agent learns only that the check failed; the reason is logged for the operator. */
 static void log_fault(const struct judge *j, const struct policy_verdict *v, const char *what) {
     struct state_health health;
     state_health(j->core->state, &health);

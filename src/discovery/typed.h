@@ -19,5 +19,5 @@ void typed_names(const struct slice *names, size_t count, enum typed_dialect dia
  * none (learned from results), or empty. False when the buffer is too small. */
 bool typed_file(const struct tape *t, uint32_t definition, struct slice identifier, struct slice output,
                 enum typed_dialect dialect, struct buf *out);
-/* A JSON Schema that matches this value: learned from the answer of a server without an output schema. */
+/* A JSON Schema that matches this value, for a server without an output schema. */
 bool typed_learn(const struct tape *t, uint32_t value, struct buf *out);

@@ -16,7 +16,7 @@ struct io_loop;
 struct state_login;
 
 enum front_cookie {
-    FRONT_COOKIE_NONE,   /* nobody is signed in by it */
+    FRONT_COOKIE_NONE,   /* it belongs to no login */
     FRONT_COOKIE_GOOD,   /* *ret_login, until the loop runs again */
     FRONT_COOKIE_ASKED,  /* not known yet; *ret_login is the last answer, or NULL */
     FRONT_COOKIE_FAILED, /* the store does not answer */

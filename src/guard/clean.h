@@ -4,7 +4,7 @@
 #include "call/call.h"
 #include "guard/guard.h"
 
-/* Is this element of the list learned under `serial` hidden from the client? */
+/* Is this element of the list with that serial hidden from the client? */
 bool clean_hides(struct call *c, const struct tool *tool, uint32_t elem, uint64_t serial);
 /* Cleans the visible elements of the list: `strip`. False when that fails. */
 bool clean_list(struct call *c, uint32_t tools, uint64_t serial, struct splice *text);

@@ -69,7 +69,7 @@ static bool names_config(struct slice text, bool is_command) {
     return false;
 }
 
-/* As a server sees it that removes what nobody sees and normalises (NFKC). */
+/* The text as a server reads it that removes invisible characters and normalises (NFKC). */
 static struct slice normalise(struct slice text, struct arena *a) {
     if (fold_is_ascii(text) || !tape_utf8_valid(text))
         return text;

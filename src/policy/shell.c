@@ -40,7 +40,7 @@ static bool is_dash(uint32_t code) {
            code == 0x2212 || code == 0xfe58 || code == 0xfe63 || code == 0xff0d;
 }
 
-/* What a server may remove: blanks, control characters and what nobody sees. */
+/* Characters that a server may remove: blanks, control characters and invisible ones. */
 static bool is_removed(uint32_t code) {
     return code <= ' ' || code == 0x7f || code == 0xa0 || code == 0x3000 ||
            (code >= 0x2000 && code <= 0x200a) || glyph_is_control(code) || glyph_is_invisible(code);

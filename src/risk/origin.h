@@ -16,7 +16,7 @@ enum risk_registry {
 const char *risk_registry_name(enum risk_registry registry); /* "npm" ... */
 bool risk_registry_from(struct slice name, enum risk_registry *ret_registry);
 
-enum risk_had { RISK_LISTED, RISK_SOURCE, RISK_DOCUMENTED }; /* how a server's tools were learned */
+enum risk_had { RISK_LISTED, RISK_SOURCE, RISK_DOCUMENTED }; /* where a server's tools are known from */
 #define RISK_HADS 3
 const char *risk_had_name(enum risk_had had);
 enum risk_auth { RISK_AUTH_UNKNOWN, RISK_AUTH_NONE, RISK_AUTH_KEY, RISK_AUTH_OAUTH };

@@ -167,7 +167,7 @@ static struct slice installed_package(struct slice path) {
                                                             : slice_upto(found, (size_t)slash);
 }
 
-/* Two servers that are started as `node /srv/NAME/dist/index.js` are told apart by the folder. */
+/* The folder distinguishes two servers that are started as `node /srv/NAME/dist/index.js`. */
 static struct slice program_name(struct slice path) {
     struct slice name = installed_package(path), first = base_name(path);
     if (name.len)

@@ -25,7 +25,7 @@
 #define LARGE_PAGES (LARGE_BYTES / PAGE_BYTES)
 #define SPIN_US 100 /* how long to spin for a response before sleeping */
 #define SPIN_SKIP_MAX                                                                                        \
-    64 /* maximum of calls without spinning, after it was repeatedly in vain: no processor is free */
+    64 /* maximum number of calls without spinning after spinning failed repeatedly: no processor is free */
 #define ADVICE_COLLAPSE 25 /* MADV_COLLAPSE, newer than the headers; older kernels return EINVAL */
 
 /* Adjacent mappings of one kind. */
@@ -255,7 +255,7 @@ static bool spin_for_response(uint64_t asked_us) {
     return true;
 }
 
-/* After spinning in vain it skips one call, then three, and so on. */
+/* After spinning failed, it is skipped for one call, then for three, and so on. */
 static ssize_t read_bridge(void *ret_bytes, size_t len) {
     const uint64_t asked_us = held.spins ? held.asked_us : 0;
     held.asked_us = 0;

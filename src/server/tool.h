@@ -44,7 +44,7 @@ struct tool_table {
     char print[SHA_HEX];
     bool has_apps; /* some tools have a page (MCP Apps) that calls the others by their own names */
     uint64_t loaded_ms;
-    uint64_t serial;        /* serial of the last learned list */
+    uint64_t serial;        /* serial of the last list that was read */
     struct buf definitions; /* definitions of a first use, collected; the same for skills */
     struct buf skills;
 };

@@ -227,7 +227,7 @@ static void embedded_try(struct embedded *e, const struct state_limit *limits, s
     state_live_unlock(&e->live);
 }
 
-/* What is counted, or marked, in files that nobody else sees does not limit anything. */
+/* Counters and marks in files that no other process can see limit nothing. */
 static int embedded_check(const struct embedded *e, struct err *err) {
     return state_live_check(&e->live, err) < 0 ? -1 : state_marks_check(e->marks, err);
 }

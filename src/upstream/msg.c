@@ -99,7 +99,7 @@ static struct msg *read_bytes(struct msg_pool *p, struct block *block, struct sl
     return m;
 }
 
-/* The same with U+FFFD for what is no Unicode. */
+/* The same with U+FFFD for bytes that are not Unicode. */
 static struct msg *read_mended(struct msg_pool *p, struct block_pool *blocks, struct slice bytes,
                                struct arena *a, struct msg_refusal *ret_refusal) {
     cleanup_buf struct buf text;
