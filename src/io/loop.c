@@ -149,7 +149,8 @@ void io_loop_free(struct io_loop *loop) {
     while (!list_empty(&loop->conns))
         loop->close(loop->conns.next);
     uv_walk(&loop->uv, close_handle, NULL);
-    uv_run(&loop->uv, UV_RUN_DEFAULT);
+    while (uv_run(&loop->uv, UV_RUN_DEFAULT) != 0) /* once more after a stop that no run has seen yet */
+        continue;
     CHECK(uv_loop_close(&loop->uv) == 0);
     block_pool_free(&loop->blocks);
 }
