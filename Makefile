@@ -18,7 +18,7 @@ coverage: all
 	@scripts/setup test
 	@$(MAKE) --no-print-directory build-coverage/build.ninja
 	@ninja -C build-coverage --quiet
-	@tests/run build-coverage || echo "make coverage: some tests failed; the report counts them all the same" >&2
+	@tests/run build-coverage || echo "make coverage: some tests failed; the report counts them too" >&2
 	@scripts/coverage build-coverage
 
 release: setup
