@@ -8,5 +8,5 @@
 bool channel_process_fits(const struct channel *ch);
 /* The channel's link was opened. */
 void channel_process_count(struct channel *ch);
-/* What the client gets to know when it may not. */
+/* The error for the client when it may not. */
 struct slice channel_process_refusal(const struct channel *ch, struct arena *a);

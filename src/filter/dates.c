@@ -2,7 +2,7 @@
  *
  *   12 March 1980     12. März 1980     3 de mayo de 1980     March 3rd, 1990     Oct. 4 1971
  *
- * A number of one or two digits leads here; the month stands behind it or before it. */
+ * A number of one or two digits leads here; the month follows or precedes it. */
 #include "filter/checks.h"
 #include "filter/detect.h"
 

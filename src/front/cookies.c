@@ -76,7 +76,7 @@ static void cookie_ask(struct cookie *k) {
     io_work_add(k->owner->loop, &k->work);
 }
 
-/* Somebody signed out while the store was asked: a request that came after that needs a newer answer. */
+/* A user signed out during the query: a request that came after that needs a newer answer. */
 static bool is_outdated(const struct cookie *k) {
     return k->next.generation != state_logins_generation(k->owner->logins);
 }

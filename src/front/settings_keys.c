@@ -183,7 +183,7 @@ static const struct settings_key flows_keys[] = {
 };
 static const struct settings_key approvals_keys[] = {
     {"mode", KEY_CHOICE, AT(approvals.mode), approval_names,
-     .help = "how a client is told that a person must approve"},
+     .help = "how a person is asked to approve a call"},
     {"elicitation", KEY_CHOICE, AT(approvals.elicitation), elicitation_names,
      .help = "`trusted`: every client has a user, and the client's answer to an approval request counts; "
              "`off`: only for grants with the role person"},

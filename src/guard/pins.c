@@ -674,7 +674,7 @@ static void holds_done(struct io_work *work) {
     struct pins_fleet *f = p->fleet;
     list_remove(&job->node);
     if (job->failed) {
-        log_warn("other gates are not told yet what is held here: %s", job->err.text);
+        log_warn("the tools held here could not be shared with the other gates yet: %s", job->err.text);
         holds_keep(f, job);
         io_timer_arm(loop_of(p), &f->retry, RETRY_MS, on_retry);
         return;

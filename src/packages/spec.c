@@ -41,7 +41,7 @@ static int parse_pip(struct slice text, struct pack_spec *s, struct err *err) {
     if (!begins_plain(s->name) || !all_of(s->name, "-_.") || (rest.len && !all_of(rest, "=<>!~,.*+ ")))
         return err_set(err, "`%.*s` is no name of a package: write NAME or NAME==VERSION", SLICE_FMT(text));
     if (rest.len && !strchr("=<>!~", rest.ptr[0]))
-        return err_set(err, "`%.*s`: a version stands behind `==`", SLICE_FMT(text));
+        return err_set(err, "`%.*s`: a version must follow `==`", SLICE_FMT(text));
     const struct slice one = slice_trim(slice_from(rest, 2));
     s->range = rest.len && (!slice_starts(rest, SLICE("==")) || !all_of(one, ".+"));
     s->version = rest.len && !s->range ? one : (struct slice){0};

@@ -148,7 +148,7 @@ void render_text(const struct sheet *s, const struct render_options *options, st
 
 /* ---- Markdown ---- */
 
-/* Characters that would start markup stand behind a backslash, except the backticks that are ours. */
+/* Characters that would start markup get a backslash in front, except the renderer's own backticks. */
 static void put_md(struct buf *out, struct slice text) {
     bool code = false;
     for (size_t i = 0; i < text.len; i++) {

@@ -174,7 +174,7 @@ static struct opinion convert_opinion(const struct risk_facts *f) {
     return (struct opinion){verb, risk_verb_class(f, verb, f->name_nouns), false, true, false};
 }
 
-/* "operation_get", "members_list": the verb stands behind its object. */
+/* "operation_get", "members_list": the verb follows its object. */
 static bool ends_as_getter(const struct risk_facts *f, size_t at) {
     static const char *const words[] = {"get", "list", "read", "search", "view", "show", "fetch", NULL};
     if (at + 1 != f->count)

@@ -17,7 +17,7 @@
 #define NOBODY_LAST 65535u
 #define TEXT_MAX 64
 
-/* Tables of ids that belong to somebody. */
+/* Tables of ids that are in use. */
 static const struct {
     const char *path;
     size_t at;    /* field of the first id */

@@ -89,7 +89,7 @@ uint64_t state_generation_get(struct state_generation *g) {
 void state_generation_raise(struct state_generation *g) {
     if (!g)
         return;
-    atomic_store(&g->look_ms, 0); /* others hear only of what is in the file at the path */
+    atomic_store(&g->look_ms, 0); /* other processes see only the file at the path */
     generation_look(g);
     atomic_fetch_add_explicit(g->at, 1, memory_order_acq_rel);
 }

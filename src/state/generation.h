@@ -1,6 +1,6 @@
 /* A number in a file of the home that every process maps. Each change increments it, so a process detects
  * with one load that its copy is stale. A file that was deleted or replaced is noticed and mapped again,
- * which counts as a change: otherwise this process would never hear of a change by another one. Private to
+ * which counts as a change: otherwise this process would not notice changes by others. Private to
  * the state room. */
 #pragma once
 

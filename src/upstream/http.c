@@ -6,7 +6,7 @@
  *    ├──events──────────────────────────────▶ answer, the rest of the stream is drained
  *    │     └─ ends early ─▶ RESTING ─▶ RESUMING (GET, Last-Event-ID) ─▶ events as above
  *    ├──202 ──▶ ACCEPTED: the answer comes on the standing stream
- *    ├──session unknown ──▶ PARKED until its neighbours have been told the same, then down
+ *    ├──session unknown ──▶ PARKED until the other requests have failed the same way, then down
  *    └──no such endpoint ─▶ PROBING for the older transport ─▶ down, to be opened as that
  *
  * Besides there is at most one standing stream (GET) for messages that a server sends on its own. */

@@ -210,7 +210,7 @@ static enum host_fault cut_authority(struct slice url, struct slice *ret_authori
     *ret_authority = slice_upto(rest, end);
     if (slice_find(*ret_authority, '@') >= 0)
         return HOST_USERINFO;
-    /* http://a.org#@b.org/: some clients connected to what stands behind the @ (CVE-2016-8624) */
+    /* http://a.org#@b.org/: some clients connected to the host after the @ (CVE-2016-8624) */
     if (slice_starts(slice_from(rest, end), SLICE("#@")))
         return HOST_USERINFO;
     return end ? HOST_OK : HOST_SYNTAX;

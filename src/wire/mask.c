@@ -30,7 +30,7 @@ static void put_query(struct slice query, struct buf *out) {
     }
 }
 
-/* https://user:pa/ss@host: what stands behind the colon is no port. */
+/* https://user:pa/ss@host: the text after the colon is not a port. */
 static bool hides_password(struct slice host, struct slice url) {
     struct slice rest = host, name;
     if (slice_starts(host, SLICE("[")) || !slice_cut(&rest, ':', &name) || !memchr(url.ptr, '@', url.len))

@@ -11,7 +11,7 @@
 enum mirror_type { MIRROR_STRING, MIRROR_INTEGER, MIRROR_BOOLEAN };
 
 struct mirror_param {
-    struct slice header; /* what stands behind "Mcp-Param-" */
+    struct slice header; /* the part after "Mcp-Param-" */
     enum mirror_type type;
     struct slice path[MIRROR_PATH_MAX]; /* keys from the arguments down */
     uint32_t depth;

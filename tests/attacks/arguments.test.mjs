@@ -1,4 +1,4 @@
-// Secrets and personal data in what an agent sends: refused, reported or let through by mode, by rules and by policy. The
+// Secrets and personal data in what an agent sends: refused, reported or passed on by mode, by rules and by policy. The
 // denial names the kind and the place, never the value; a server may have back what it has returned itself.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';

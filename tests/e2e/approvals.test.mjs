@@ -356,7 +356,7 @@ describe('approval by eliciting at the client', { concurrency: 2 }, () => {
         assert.match(asked[0].message, /Ask finance/);
         assert.match(asked[0].message, /"amount":5/);
         assert.equal(calls().length, 2);
-        for (const { params } of calls()) assert.ok(!('requestState' in params) && !('inputResponses' in params), 'the server hears nothing of it');
+        for (const { params } of calls()) assert.ok(!('requestState' in params) && !('inputResponses' in params), 'the server does not see them');
         const log = (await cli(['audit', 'query', '--json', '--text', 'approval_approved'], { env: { SALLYPORT_HOME: home } })).stdout;
         assert.match(JSON.parse(log.split('\n')[0]).identity, /^elicitation:local/);
       });

@@ -212,7 +212,7 @@ const CALLS = [
   }],
 ];
 
-// Skills stay for good, so what counts them has a server of its own.
+// Skills are permanent, so the test that counts them has a server of its own.
 const COUNTS = /^list_(empty_skills|multiple_skills|includes_metadata|skills_)/;
 
 test('limits, files, skills, personal data', async (t) => {

@@ -17,7 +17,7 @@ describe('examples of the systems before', { concurrency: 1 }, () => {
     security = await startUpstream(legacyServer({ tools: ['web_vuln_scanner', 'port_scanner'].map((name) => (
       { name, description: `Scans ${name === 'port_scanner' ? 'open ports' : 'a site for vulnerabilities'}. Slow.`, inputSchema: { type: 'object', properties: { target: { type: 'string' } } } })) }));
     env = { SALLYPORT_HOME: join(tempDir(), 'home'), SALLYPORT_NODE: node };
-    // There the model may see what it has hidden; here the operator has to say so.
+    // There the model may see what it has hidden; here the operator must allow it.
     const rules = tempFile('pii.yaml', JSON.stringify({ version: '1', results: [{ tool: 'restore_pii', mode: 'off' }] }));
     gate = await startServe({ env, config: { version: '1', policy: policyFile(), code: { enabled: true }, pii: { mode: 'off', rules },
       servers: { fs: { command: node, args: [packages.filesystem, dir] }, security: { url: security.url } } } });

@@ -23,7 +23,7 @@ async function until(what, holds) {
   for (const end = Date.now() + DEADLINE_MS; !await holds(); await new Promise((done) => setTimeout(done, 50))) assert.ok(Date.now() < end, `never: ${what}`);
 }
 
-// A gate that is late to hear of the database refuses grants for a moment (503): nothing of the request was done.
+// A gate whose copy of the database is late refuses grants for a moment (503): nothing of the request was done.
 async function patiently(...request) {
   let answer;
   await until('the gate answers', async () => (answer = await post(...request)).status !== 503);

@@ -77,7 +77,7 @@ describe('three gates of two workers', { skip: postgresPrograms() ? false : 'no 
     const end = Date.now() + DEADLINE_MS;
     const answers = (await Promise.all(Array.from({ length: 64 }, async () => {
       const peer = client(), got = [];
-      // A gate on a busy machine that is late to hear of the database refuses grants for a moment: the call never started.
+      // A gate on a busy machine whose copy of the database is late refuses grants for a moment: the call never started.
       while (got.length < 3) {
         const answer = await pay(peer);
         if (answer.result) got.push(answer);

@@ -17,7 +17,7 @@ async function until(what, look) {
   for (const end = Date.now() + DEADLINE; ;) {
     const found = await look();
     if (found) return found;
-    assert.ok(Date.now() < end, `in vain: ${what}`);
+    assert.ok(Date.now() < end, `did not happen in time: ${what}`);
     await pause();
   }
 }

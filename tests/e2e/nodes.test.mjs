@@ -241,7 +241,7 @@ test('a session belongs to its grant at every gate', { skip: postgresPrograms() 
   }, config: { servers: { a: { url: server.url } }, state: { database: `postgres://${pg.user}@/nodes?host=${pg.socket}` } } });
   const grant = async (name) => ({ Authorization: `Bearer ${JSON.parse((await cli(['grants', 'create', name, '--json'], { env: env(0) })).stdout).token}` });
   const [one, two] = [await grant('one'), await grant('two')];
-  // A gate on a busy machine that is late to hear of the database refuses grants for a moment (503).
+  // A gate on a busy machine whose copy of the database is late refuses grants for a moment (503).
   const status = (gate, headers) => until('another answer than 503', async () => { const { status: got } = await ask(gate.url, { headers, body: call('a__mark') }); return got !== 503 && got; });
   for (const gate of gates) for (const headers of [one, two]) await until('the grant is known', async () => (await ask(gate.url, { headers, body: initialize })).status === 200);
   const session = { 'Mcp-Session-Id': await until('a session', () => open(gates[0], one)) };

@@ -175,7 +175,7 @@ describe('over HTTP', () => {
     });
   }
 
-  test('a standing stream that ends for good fails what was to be answered on it', async (t) => {
+  test('a standing stream that ends permanently fails the requests that would be answered on it', async (t) => {
     let gets = 0, stream;
     const handler = legacyServer({ sessionId: 's', methods: { 'tools/call': async (_, { reply }) => {
       await until(() => stream, 'a standing stream');

@@ -25,7 +25,7 @@ async function gatesBefore(t, policy, { gates = 3, dsn, args = [], env }) {
   return { calls, peers };
 }
 
-/** Refused without a limit: the store did not answer in time. It may have counted the call all the same, so it is lost to the limit. */
+/** Refused without a limit: the store did not answer in time. It may have counted the call anyway, so the limit has one less. */
 const isLost = (answer) => { const said = denial(answer); return Boolean(said) && !(said.retry_after_ms > 0); };
 
 /** Calls at all gates until `over()`: how many passed. */

@@ -20,7 +20,7 @@ function stacked(lines: Line[]): Line[] {
   return [...sums, ...lines.filter((l) => !l.bar && l.values.some((v) => v))];
 }
 
-// `onAt` hears the place that the pointer is over, or null.
+// Calls `onAt` with the place under the pointer, or null.
 export function draw(into: HTMLElement, times: number[], lines: Line[], format: (n: number) => string, height: number, onAt: (index: number | null) => void): { destroy: () => void } {
   const axis = { stroke: colour('muted'), grid: { stroke: colour('line'), width: 1 }, ticks: { show: false }, font: '11px system-ui, sans-serif' };
   const shown = stacked(lines);

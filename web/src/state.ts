@@ -88,7 +88,7 @@ export function connect() {
         missed.forEach(take);
         if (missed.length < 1000) break;
       }
-    } catch { /* the views ask anew all the same */ }
+    } catch { /* the views ask again anyway */ }
     last = Math.max(last, seq);
     wait = 500;
     setLink('live');

@@ -79,7 +79,7 @@ static void test_wrap_form(void **state) {
     const struct demo_options *opt = r.options;
     assert_ptr_equal(r.command, &wrap);
     assert_string_equal(opt->config, "p.yaml");
-    assert_false(opt->json); /* what stands behind -- belongs to the server */
+    assert_false(opt->json); /* what follows -- belongs to the server */
     assert_int_equal(opt->headers.count, 2);
     assert_string_equal(opt->headers.items[1], "B:2");
     assert_int_equal(opt->port, 0);

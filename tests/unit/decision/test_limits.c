@@ -336,7 +336,7 @@ static void test_disconnected_call_frees_its_slot_when_the_server_has_died(void 
     assert_has(fake_text(r), "'content':[]");
 }
 
-/* The gate closes the stream to a modern server, so it never gets to know when that is done. */
+/* The gate closes the stream to a modern server, so it does not learn when that is done. */
 static void test_disconnected_call_of_a_closed_stream_keeps_its_slot_until_the_time_out(void **state) {
     (void)state;
     struct fake_heard *m = disconnect_with_a_call_under_way(FAKE_MODERN_HTTP);

@@ -50,7 +50,7 @@ static void splits_words(void **state) {
 static struct index *shop(void) {
     struct index *ix = index_new();
     put(ix, "disk", "{\"name\":\"create_directory\",\"description\":\"Makes a directory\"}");
-    put(ix, "disk", "{\"name\":\"deleteFile\",\"description\":\"Takes a file away for good\"}");
+    put(ix, "disk", "{\"name\":\"deleteFile\",\"description\":\"Takes a file away permanently\"}");
     put(ix, "disk", "{\"name\":\"read_file\",\"description\":\"The bytes of one file\"}");
     put(ix, "shop",
         "{\"name\":\"refund_order\",\"description\":\"Gives a customer the money back\","

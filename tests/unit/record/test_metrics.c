@@ -1,4 +1,4 @@
-/* What is counted of a call, and what the log gets to know of arguments and shadow verdicts. */
+/* What is counted of a call, and what the log has of arguments and shadow verdicts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

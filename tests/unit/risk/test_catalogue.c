@@ -207,7 +207,7 @@ static void an_update_needs_the_key(void **state) {
     digits[64] = '\0';
     struct err ignored;
     assert_int_equal(risk_catalogue_update(path, digits, &about, &ignored), 0);
-    assert_int_equal(risk_catalogue_update(path, NULL, &about, &ignored), 0); /* accepted for good */
+    assert_int_equal(risk_catalogue_update(path, NULL, &about, &ignored), 0); /* accepted permanently */
 }
 
 /* Not judged: how long a look-up takes. */

@@ -62,7 +62,7 @@ static const struct state_grant *find(struct state_grants *g, const char *token,
     return state_grants_by_token(g, slice_str(token), now_ms);
 }
 
-/* Files that were deleted under a gate: it must hear of revocations in the new ones. */
+/* Files that were deleted under a gate: it must notice revocations in the new ones. */
 static void test_followed_after_a_deletion(void **state) {
     (void)state;
     static const char *const files[] = {"grants.live", "grants.sqlite", "grants.sqlite-wal",

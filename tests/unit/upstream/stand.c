@@ -396,7 +396,7 @@ void stand_until(struct stand *t, const char *what, bool (*done)(struct stand *t
     while (!done(t, arg)) {
         uv_run(&t->loop.uv, UV_RUN_ONCE);
         if (uv_hrtime() / 1000000 > end)
-            fail_msg("waited in vain for %s", what);
+            fail_msg("this did not happen in time: %s", what);
     }
 }
 
