@@ -225,7 +225,7 @@ static void put_risk(struct emit *e, const struct tool *tool) {
     emit_array_end(e);
 }
 
-/* What only the definition itself contains. */
+/* Members that only the definition has. */
 static void put_definition(struct emit *e, const struct tool *tool) {
     cleanup_tape struct tape t;
     tape_init(&t);

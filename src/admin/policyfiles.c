@@ -80,7 +80,7 @@ static void put_text(struct emit *e, const char *key, struct slice text) {
     emit_str(e, text);
 }
 
-/* What the text says, unless it is no mapping. */
+/* The parsed text, unless it is not a mapping. */
 static void put_tree(struct api_call *c, struct slice text) {
     const struct tree *root = NULL;
     if (tree_parse(text, &c->arena, &root, NULL) < 0 || root->type != TREE_MAP)

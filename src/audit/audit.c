@@ -426,7 +426,7 @@ static void audit_sync(struct io_task *task) {
     CHECK_MAGIC(a, AUDIT_MAGIC);
     pthread_mutex_lock(&a->mutex);
     uint64_t tail = atomic_load(&a->ring.head->tail);
-    if (a->safe < tail) /* behind a ring that has begun anew */
+    if (a->safe < tail) /* the ring has started again at its beginning */
         a->safe = tail;
     bool begun = a->wanted <= a->safe || audit_disk_begin(&a->disk, &a->ring, a->safe, a->wanted, &err) == 0;
     if (!begun)

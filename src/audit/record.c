@@ -59,7 +59,7 @@ static void cut_texts(struct audit_record *r) {
     }
 }
 
-/* Of all texts; in `ret_any` every bit that one of the lengths has. */
+/* The total length of all texts; *ret_any is the bitwise or of the lengths. */
 static size_t texts_len(const struct audit_record *r, size_t *ret_any) {
     size_t len = 0, any = 0;
     for (size_t i = 0; i < AUDIT_TEXTS; i++) {

@@ -202,7 +202,7 @@ char *audit_ring_reserve(struct ring *r, size_t len, size_t spare) {
             atomic_store_explicit(&r->head->tail, end + to_edge, memory_order_release);
         return r->data + RING_FRAME_HEAD;
     }
-    /* With room for a skip behind it. */
+    /* Leaves room for a skip after it. */
     size_t upto = need < to_edge ? at + need + RING_FRAME_HEAD : AUDIT_RING_BYTES;
     if (AUDIT_RING_BYTES - (end - tail) < need + spare || (upto > r->ready && ring_grow(r, upto) != 0))
         return NULL;

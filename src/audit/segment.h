@@ -45,7 +45,7 @@ void audit_segment_close(struct segment *s);
 int audit_segment_check(struct segment *s, struct err *err);
 /* Closes one that is not: what is at its path now stays as it is. */
 void audit_segment_abandon(struct segment *s);
-/* Nothing in the file yet, not even tables? */
+/* Is the file still empty, without tables? */
 bool audit_segment_is_blank(const char *dir, uint64_t number, enum segment_mode mode);
 
 int audit_segment_exec(struct segment *s, const char *sql, struct err *err);

@@ -180,7 +180,7 @@ static int writer_block_end(struct writer *w, struct err *err) {
                                    audit_pack_body(&w->pack), err);
 }
 
-/* What was committed to a file that is not there any more stays in the ring. */
+/* Records that were committed to a deleted file stay in the ring. */
 static int writer_commit(struct writer *w, struct err *err) {
     if (writer_block_end(w, err) < 0 || audit_segment_write_head(&w->segment, w->seq, w->hash, err) < 0 ||
         audit_segment_exec(&w->segment, "COMMIT", err) < 0 || audit_writer_lost(w, err))

@@ -34,7 +34,7 @@ void pii_byteclass_heads(const struct class_heads *h, const char *text, const ch
                          struct class_masks *out);
 
 #define CLASS_NEAR 48
-/* Of the CLASS_NEAR bytes at `text`: the letters and digits, and the line breaks. */
+/* The letters and digits, and the line breaks, among the CLASS_NEAR bytes at `text`. */
 uint64_t pii_byteclass_near(const char *text, uint64_t *ret_lines);
 
 typedef void class_fn(const char *text, size_t blocks, struct class_masks *out);

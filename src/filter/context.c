@@ -268,7 +268,7 @@ static bool phone_sign(const struct detect *d, uint32_t from, uint32_t start) {
     return false;
 }
 
-/* Of the words before `start` on its line. */
+/* Searches the words before `start` on its line. */
 static uint32_t hints_before(const struct detect *d, uint32_t start) {
     if (start == 0)
         return 0;

@@ -194,7 +194,7 @@ static void watch_span(struct watch *w, const struct source_item *item, const st
     }
 }
 
-/* What looks like a secret only in another reading must look so for certain. */
+/* A finding that exists only after decoding counts if its score is high enough. */
 static bool is_disguised(const struct watch *w, const struct pii_span *span, bool exact) {
     const bool is_secret = span->kind == PII_SECRET && span->score >= DISGUISED_SCORE_MIN;
     return w->b.rules->plain_refused & bit_of(span->kind) && (exact || is_secret);
@@ -232,7 +232,7 @@ static void watch_reading(void *ctx, struct slice reading, bool exact) {
     }
 }
 
-/* Nothing was found in the text as it is. */
+/* The undecoded text has no finding. */
 static void watch_disguises(struct watch *w, const struct source_item *item) {
     if (item->is_number)
         return;

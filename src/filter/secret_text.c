@@ -353,7 +353,7 @@ struct shape {
     uint32_t digits, upper, lower, other, hex;
 };
 
-/* How many of each sort: indexed by the bits of enum chars_class that tell them apart. */
+/* The number of characters of each class, indexed by the bits of enum chars_class. */
 static struct shape shape_of(struct slice v) {
     uint32_t count[CH_HEX << 1] = {0};
     for (size_t i = 0; i < v.len; i++)

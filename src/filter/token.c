@@ -343,7 +343,7 @@ bool filter_token_find(const struct pii_engine *e, struct slice text, uint32_t f
     return false;
 }
 
-/* Where names of kinds may start, by their first three letters; behind two anything may come. */
+/* Adds the beginning of a kind's name: its first two letters, with every third one. */
 static void add_head(struct pii_engine *e, unsigned group, const char *name) {
     const unsigned head = (unsigned)(name[0] & 31) << 10 | (unsigned)(name[1] & 31) << 5;
     pii_byteclass_head_add(&e->heads, group, name);

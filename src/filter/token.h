@@ -20,7 +20,7 @@ void filter_scope_set_engine(struct filter_scope *s,
                              const struct pii_engine *e); /* tokens stay what they are */
 const struct pii_engine *filter_scope_engine(const struct filter_scope *s);
 const struct filter_vault *filter_scope_vault(const struct filter_scope *s);
-/* What the scope knows of keys, as long as they are looked at in one way. */
+/* What the scope has cached about keys; valid while they are read in the same way. */
 struct pii_keys *filter_scope_keys(struct filter_scope *s, const struct pii_options *scan);
 
 /* The token of a value, put into the vault. False when the vault is full. `preserve` keeps the format

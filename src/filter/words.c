@@ -527,7 +527,7 @@ static unsigned word_head(const char *text, size_t len) {
     return (unsigned)(text[0] & 31) << 5 | (unsigned)(len > 1 ? text[1] & 31 : 0);
 }
 
-/* By its length and its last letter. */
+/* The number of a bit, from a word's length and its last letter. */
 static unsigned word_mark(const char *text, size_t len) {
     return ((unsigned)len ^ (unsigned)text[len - 1] << 1) & 31;
 }
@@ -554,7 +554,7 @@ struct words *pii_words_new(void) {
 
 void pii_words_free(struct words *w) { free(w); }
 
-/* Of a word of WORD_MAX characters at most. */
+/* For words of at most WORD_MAX characters. */
 static inline uint32_t lookup(const struct words *w, const char *text, size_t len) {
     if (!(w->marks[word_head(text, len)] >> word_mark(text, len) & 1))
         return 0;

@@ -11,7 +11,7 @@ static bool is_of(const struct portion *s, struct slice owner) {
     return slice_eq(slice_of(s->key, s->key_len), owner);
 }
 
-/* Nothing more beyond the ceiling for one owner that the settings have; 0: they have none. */
+/* No more than the settings' ceiling for one owner; 0: there is none. */
 static struct portion *take_within(struct map *home, const struct front_conn *c, size_t left, size_t most) {
     struct portion *share = portion_take(home, slice_str(c->principal->id), is_whole(c), left);
     if (share && most && !share->is_whole && share->count > most)

@@ -657,7 +657,7 @@ static void holds_keep(struct pins_fleet *f, struct pins_job *take_job) {
 
 static void holds_send(struct pins *p);
 
-/* What is not stored now is tried again: a gate that shares it late is better than one that does not. */
+/* A failed write is tried again: sharing a definition late is better than never. */
 static void on_retry(struct io_timer *timer) {
     struct pins_fleet *f = container_of(timer, struct pins_fleet, retry);
     f->holding = false;

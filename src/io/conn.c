@@ -298,7 +298,7 @@ static void after_put(struct io_conn *c, size_t len) {
     mark_dirty(c);
 }
 
-/* How many bytes fit behind the small pieces that are copied together; never none. */
+/* The number of bytes that fit after the copied small pieces; never 0. */
 static size_t tail_room(struct io_conn *c) {
     if (!c->out_tail || c->out_used == c->out_tail->cap) {
         block_unref(c->out_tail);
@@ -310,7 +310,7 @@ static size_t tail_room(struct io_conn *c) {
 
 static char *tail_end(struct io_conn *c) { return c->out_tail->data + c->out_used; }
 
-/* So many bytes have been copied to the end. */
+/* That many bytes were copied to the end. */
 static void tail_add(struct io_conn *c, size_t len) {
     const char *from = tail_end(c);
     struct io_piece *last = c->q_count > c->writing ? &c->queue[c->q_head + c->q_count - 1] : NULL;

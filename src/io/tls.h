@@ -14,7 +14,7 @@ struct io_tls_ctx *io_tls_server_ctx(const char *cert, const char *key, const ch
                                      struct err *err);
 /* The same from PEM texts: a certificate that this process made, and its key. */
 struct io_tls_ctx *io_tls_server_ctx_of(struct slice cert, struct slice key, struct err *err);
-/* Of a server that asks for certificates: a client without one is refused, too. */
+/* For a server that requires certificates: a client without one is refused, too. */
 void io_tls_require_client(struct io_tls_ctx *ctx);
 /* A client that shows a certificate of its own and trusts these authorities alone; PEM files. No cert and
  * key: it shows none. No ca: it trusts the system's. */

@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 
-/* What calls need never waits behind what operators do. */
+/* Work for calls never waits for work of operators. */
 enum io_thread { IO_THREAD_CALLS, IO_THREAD_ADMIN };
 
 struct io_work {

@@ -149,7 +149,7 @@ static void put_policy(const struct subject *subject, struct sheet *s) {
     sheet_code(s, "policy.json (PolicyLayer)", "json", buf_slice(&json));
 }
 
-/* How the server itself is started: words, in the arena. */
+/* The command line of the server, in the arena. */
 static size_t start_words(const struct subject *subject, struct slice words[], size_t max, struct sheet *s) {
     const struct risk_published *k = &subject->known;
     struct arena *a = s->a;
