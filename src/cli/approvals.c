@@ -474,7 +474,7 @@ static const struct cli_example list_examples[] = {
 
 const struct cli_command cli_approvals_list = {
     .name = "approvals list",
-    .summary = "calls that wait for a person",
+    .summary = "list calls that wait for a person",
     .options = list_rows,
     .options_size = sizeof(struct approvals_options),
     .examples = list_examples,
@@ -488,7 +488,7 @@ static const struct cli_example show_examples[] = {
 
 const struct cli_command cli_approvals_show = {
     .name = "approvals show",
-    .summary = "one of them, with its arguments",
+    .summary = "show one request for approval, with the call's arguments",
     .options = show_rows,
     .options_size = sizeof(struct approvals_options),
     .operands = "ID",
@@ -540,7 +540,7 @@ const struct cli_command cli_approvals_deny = {
 };
 
 static const struct cli_example expire_examples[] = {
-    {"sallyport approvals expire ap_Zk3q", "as if its time were over"},
+    {"sallyport approvals expire ap_Zk3q", "the request ends now"},
     {0},
 };
 

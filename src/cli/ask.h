@@ -24,18 +24,18 @@ struct cli_ask_options {
     {CLI_TEXT(type, ask.tools_json), .name = "tools-json", .argument = "FILE",                               \
      .help = "a tools/list result or an array of tools; - for stdin"},                                       \
         {CLI_TEXT(type, ask.upstream), .name = "upstream", .argument = "URL", .help = "a server over HTTP"}, \
-        {CLI_LIST(type, ask.headers), .name = "header", .argument = "H", .help = "for --upstream"},          \
+        {CLI_LIST(type, ask.headers), .name = "header", .argument = "H", .help = "a header for --upstream"}, \
         {CLI_TEXT(type, ask.mcp_config), .name = "mcp-config", .argument = "FILE",                           \
          .help = "every server of a client's configuration, or of a sallyport.yaml"},                        \
         {CLI_LIST(type, ask.env), .name = "env", .argument = "NAME[=VALUE]",                                 \
-         .help = "a variable for the server's environment; a bare name passes on ours"},                     \
+         .help = "a variable for the server's environment; NAME alone copies the gate's own"},               \
         {CLI_SWITCH(type, ask.no_network), .name = "no-network",                                             \
          .help = "start servers without network access; they can still list their tools"},                   \
         {CLI_TEXT(type, ask.server), .name = "server", .argument = "NAME",                                   \
-         .help = "what to call the server; by default its package or program"},                              \
+         .help = "the server's name; by default its package or program"},                                    \
     {                                                                                                        \
         CLI_DURATION(type, ask.timeout_ms), .name = "timeout", .argument = "TIME", .fallback = "30s",        \
-                                            .help = "for a server to answer"                                 \
+                                            .help = "how long to wait for a server's answer"                 \
     }
 
 /* One server and the result of its query. */

@@ -94,7 +94,7 @@ static const struct cli_example stats_examples[] = {
 
 const struct cli_command cli_catalogue_stats = {
     .name = "catalogue stats",
-    .summary = "how much the catalogue knows",
+    .summary = "count the servers and tools of the catalogue",
     .options = cli_catalogue_rows,
     .options_size = sizeof(struct cli_catalogue_options),
     .examples = stats_examples,

@@ -176,7 +176,7 @@ static const struct cli_example search_examples[] = {
 
 const struct cli_command cli_catalogue_search = {
     .name = "catalogue search",
-    .summary = "servers and tools whose names contain all words, or tools of a class",
+    .summary = "find servers and tools whose names contain all words, or tools of a class",
     .options = cli_catalogue_rows,
     .options_size = sizeof(struct cli_catalogue_options),
     .operands = "WORD...",

@@ -97,7 +97,7 @@ static const struct cli_example show_examples[] = {
 
 const struct cli_command cli_catalogue_show = {
     .name = "catalogue show",
-    .summary = "the page of a server, a tool or an attack pattern",
+    .summary = "show the page of a server, a tool or an attack pattern",
     .options = show_rows,
     .options_size = sizeof(struct show_options),
     .operands = "NAME [TOOL]",

@@ -40,9 +40,9 @@ static const struct cli_option code_rows[] = {
     {CLI_TEXT(struct code_options, network), .name = "network", .argument = "HOSTS",
      .help = "where code may connect to, HOST:PORT, separated by commas; nowhere by default"},
     {CLI_SWITCH(struct code_options, bash), .name = "bash",
-     .help = "let code be bash too, with programs of the system, inside the sandbox"},
+     .help = "allow bash and programs of the system in the sandbox, too"},
     {CLI_DURATION(struct code_options, wait_ms), .name = "wait", .argument = "TIME", .fallback = "5s",
-     .help = "how long a background run is waited for before its job id is answered"},
+     .help = "how long a call waits for a background run before it returns the job id"},
     {0},
 };
 

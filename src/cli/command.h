@@ -9,7 +9,7 @@
  *     };
  *     static const struct cli_option scan_rows[] = {
  *         {CLI_TEXT(struct scan_options, output), .name = "output", .letter = 'o', .argument = "FILE",
- *          .help = "write there instead of stdout"},
+ *          .help = "write to this file instead of stdout"},
  *         {CLI_SWITCH(struct scan_options, json), .name = "json", .help = "print JSON"},
  *         {0},
  *     };

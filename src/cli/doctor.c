@@ -23,7 +23,7 @@ static const struct cli_option doctor_rows[] = {
     {CLI_SWITCH(struct doctor_options, no_start), .name = "no-start",
      .help = "start no servers: only see that their programs are there"},
     {CLI_DURATION(struct doctor_options, timeout_ms), .name = "timeout", .argument = "TIME",
-     .fallback = "30s", .help = "for a server to answer"},
+     .fallback = "30s", .help = "how long to wait for a server's answer"},
     {CLI_SWITCH(struct doctor_options, json), .name = "json", .help = "print JSON"},
     {0},
 };

@@ -33,7 +33,7 @@ static const struct cli_option export_rows[] = {
     {CLI_SWITCH(struct export_options, plain), .name = "plain",
      .help = "the servers themselves, without the gate in front"},
     {CLI_TEXT(struct export_options, output), .name = "output", .letter = 'o', .argument = "FILE",
-     .help = "write there instead of stdout; only its owner can read it"},
+     .help = "write to this file instead of stdout; only its owner can read it"},
     {0},
 };
 

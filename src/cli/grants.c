@@ -37,7 +37,7 @@ struct grants_options {
 
 static const struct cli_option create_rows[] = {
     {CLI_TEXT(struct grants_options, label), .name = "label", .argument = "TEXT", .fallback = "",
-     .help = "its purpose or owner"},
+     .help = "what it is for, or who owns it"},
     {CLI_TEXT(struct grants_options, expires), .name = "expires", .argument = "TIME",
      .help = "when it ends: 30d, 12h, or a time like 2027-01-31T12:00:00Z; by default never"},
     {CLI_LIST(struct grants_options, servers), .name = "server", .argument = "GLOB",
@@ -58,12 +58,12 @@ static const struct cli_option create_rows[] = {
 };
 static const struct cli_option rotate_rows[] = {
     {CLI_DURATION(struct grants_options, grace_ms), .name = "grace", .argument = "TIME", .fallback = "0s",
-     .help = "how long the old token is good, too"},
+     .help = "how long the old token stays valid"},
     ROW_JSON,
     {0},
 };
 static const struct cli_option list_rows[] = {
-    {CLI_SWITCH(struct grants_options, all), .name = "all", .help = "also those that are revoked or expired"},
+    {CLI_SWITCH(struct grants_options, all), .name = "all", .help = "also revoked and expired ones"},
     ROW_JSON,
     {0},
 };
@@ -367,7 +367,7 @@ static const struct cli_example create_examples[] = {
 
 const struct cli_command cli_grants_create = {
     .name = "grants create",
-    .summary = "make a grant and print its token",
+    .summary = "create a grant and print its token",
     .detail = "The token is printed once; only its hash is kept. Give it to the agent as a bearer token.",
     .options = create_rows,
     .options_size = sizeof(struct grants_options),
@@ -379,13 +379,13 @@ const struct cli_command cli_grants_create = {
 };
 
 static const struct cli_example list_examples[] = {
-    {"sallyport grants list --all", "also those that are over"},
+    {"sallyport grants list --all", "also revoked and expired ones"},
     {0},
 };
 
 const struct cli_command cli_grants_list = {
     .name = "grants list",
-    .summary = "the grants that are in force",
+    .summary = "list valid grants",
     .options = list_rows,
     .options_size = sizeof(struct grants_options),
     .examples = list_examples,
@@ -399,7 +399,7 @@ static const struct cli_example show_examples[] = {
 
 const struct cli_command cli_grants_show = {
     .name = "grants show",
-    .summary = "one grant: what it may do, when it was used",
+    .summary = "show one grant: what it may do, when it was used",
     .options = plain_rows,
     .options_size = sizeof(struct grants_options),
     .operands = "NAME",
@@ -410,7 +410,7 @@ const struct cli_command cli_grants_show = {
 };
 
 static const struct cli_example rotate_examples[] = {
-    {"sallyport grants rotate ci --grace 1h", "a new token; the old one is good for an hour"},
+    {"sallyport grants rotate ci --grace 1h", "a new token; the old one stays valid for an hour"},
     {0},
 };
 
@@ -429,7 +429,7 @@ const struct cli_command cli_grants_rotate = {
 };
 
 static const struct cli_example revoke_examples[] = {
-    {"sallyport grants revoke ci", "it is refused from this moment on"},
+    {"sallyport grants revoke ci", "its token is refused from now on"},
     {0},
 };
 

@@ -2,10 +2,17 @@
 #include "cli/command.h"
 
 #include <string.h>
+#include <sys/ioctl.h>
 
 #define HELP_WIDTH 96
+#define HELP_WIDTH_MIN 40
 #define HELP_INDENT 2
-#define HELP_COLUMN 30 /* where the explanation of an option starts */
+/* Where the explanation of an option, and of a command, starts; below a width of HELP_WIDE both start further
+ * left. */
+#define HELP_WIDE 72
+#define HELP_COLUMN 30
+#define HELP_COMMAND_COLUMN 22
+#define HELP_NARROW_COLUMN 8
 
 struct help_options {
     bool man;
@@ -56,6 +63,17 @@ static void help_heading(const char *heading, bool colour, struct buf *text) {
     buf_printf(text, "%s%s%s\n", colour ? "\033[1m" : "", heading, colour ? "\033[0m" : "");
 }
 
+/* A terminal may be narrower than the page; a file gets the whole width. */
+static size_t help_width(void) {
+    struct winsize size;
+    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0 ||
+        size.ws_col > HELP_WIDTH)
+        return HELP_WIDTH;
+    return size.ws_col < HELP_WIDTH_MIN ? HELP_WIDTH_MIN : size.ws_col;
+}
+
+static size_t help_column(size_t wide) { return help_width() < HELP_WIDE ? HELP_NARROW_COLUMN : wide; }
+
 static void help_pad(struct buf *text, size_t count) {
     while (count-- > 0)
         buf_put_char(text, ' ');
@@ -63,6 +81,7 @@ static void help_pad(struct buf *text, size_t count) {
 
 /* Words of `prose` wrapped at the width; the first line starts at `column`, the others at `indent`. */
 static void help_wrap(const char *prose, size_t column, size_t indent, struct buf *text) {
+    const size_t width = help_width();
     bool fresh = true;
     while (*prose) {
         if (*prose == '\n') {
@@ -73,7 +92,7 @@ static void help_wrap(const char *prose, size_t column, size_t indent, struct bu
             continue;
         }
         size_t len = strcspn(prose, " \n");
-        if (!fresh && column + 1 + len > HELP_WIDTH) {
+        if (!fresh && column + 1 + len > width) {
             buf_put_char(text, '\n');
             column = 0;
             fresh = true;
@@ -136,7 +155,7 @@ static void help_option(const struct cli_option *option, struct buf *text) {
     help_pad(text, HELP_INDENT);
     cli_help_option_name(option, text);
     size_t column = text->len - start;
-    if (column + 1 > HELP_COLUMN) {
+    if (column + 1 > help_column(HELP_COLUMN)) {
         buf_put_char(text, '\n');
         column = 0;
     }
@@ -147,10 +166,10 @@ static void help_option(const struct cli_option *option, struct buf *text) {
         buf_put_str(&prose, " (needed)");
     if (option->kind == CLI_KIND_LIST)
         buf_put_str(&prose, " (may be repeated)");
-    if (option->fallback)
+    if (option->fallback && *option->fallback)
         buf_printf(&prose, " (default %s)", option->fallback);
     buf_put_char(&prose, '\0');
-    help_wrap(prose.ptr, column, HELP_COLUMN, text);
+    help_wrap(prose.ptr, column, help_column(HELP_COLUMN), text);
 }
 
 static void help_options(const struct cli_option *options, struct buf *text) {
@@ -163,7 +182,7 @@ static void help_command_row(const struct cli_command *command, struct buf *text
     help_pad(text, HELP_INDENT);
     buf_put_str(text, command->name);
     help_pad(text, 1);
-    help_wrap(command->summary, text->len - start, 22, text);
+    help_wrap(command->summary, text->len - start, help_column(HELP_COMMAND_COLUMN), text);
 }
 
 static void help_usage(const struct cli_program *program, const struct cli_command *command,

@@ -32,7 +32,7 @@ static const struct cli_option import_rows[] = {
     {CLI_TEXT(struct import_options, listen), .name = "listen", .argument = "ADDRESS:PORT",
      .fallback = "127.0.0.1:8640", .help = "where the gate is to listen"},
     {CLI_TEXT(struct import_options, output), .name = "output", .letter = 'o', .argument = "FILE",
-     .help = "write there instead of stdout; only its owner can read it"},
+     .help = "write to this file instead of stdout; only its owner can read it"},
     {CLI_TEXT(struct import_options, project), .name = "project", .argument = "DIR", .fallback = ".",
      .help = "where project files are looked for"},
     {CLI_SWITCH(struct import_options, force), .name = "force", .help = "overwrite the file"},

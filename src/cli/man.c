@@ -30,7 +30,7 @@ static void man_options(const struct cli_option *options, struct buf *text) {
         man_put(name.ptr, text);
         buf_put_str(text, "\\fR\n");
         man_put(options->help, text);
-        if (options->fallback) {
+        if (options->fallback && *options->fallback) {
             buf_put_str(text, " (default ");
             man_put(options->fallback, text);
             buf_put_char(text, ')');

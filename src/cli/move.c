@@ -218,7 +218,7 @@ static int hide_run(const void *options, const struct cli_rest *rest) {
 
 #define DETAIL                                                                                               \
     "Edits the policy of the server in place, keeps its comments and prints the difference. A gate that "    \
-    "runs takes the change over at once. The version before is kept: the console shows and restores it. "    \
+    "runs applies the change at once. The previous version is kept: the console shows and restores it. "     \
     "Rules about arguments stay as they are."
 
 static const struct cli_example allow_examples[] = {

@@ -309,7 +309,7 @@ static const struct cli_example list_examples[] = {
 
 const struct cli_command cli_pin_list = {
     .name = "pin list",
-    .summary = "the accepted tools and skills of every server",
+    .summary = "list the accepted tools and skills of every server",
     .options = list_rows,
     .options_size = sizeof(struct pin_options),
     .examples = list_examples,
@@ -346,7 +346,7 @@ static const struct cli_example diff_examples[] = {
 
 const struct cli_command cli_pin_diff = {
     .name = "pin diff",
-    .summary = "what changed since a server's tools and skills were accepted",
+    .summary = "show what changed since a server's tools and skills were accepted",
     .detail = "Asks the server, or all servers of a configuration, and compares with the lock. Exit status 1 "
               "when a tool or skill is new, changed or missing, or when the server is started differently.",
     .synopses = diff_synopses,

@@ -42,7 +42,7 @@ static const struct cli_option serve_rows[] = {
     {CLI_SWITCH(struct serve_options, no_auth), .name = "no-auth",
      .help = "accept clients without a grant; refused when other machines can reach the gate"},
     {CLI_SWITCH(struct serve_options, schema), .name = "schema",
-     .help = "print the JSON Schema of the settings and end"},
+     .help = "print the JSON Schema of the settings and exit"},
     {0},
 };
 
