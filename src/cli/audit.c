@@ -44,6 +44,7 @@ static int open_log(bool fleet, struct audit_log **ret_log, struct err *err) {
 struct print {
     struct buf out;
     void (*format)(struct buf *out, const struct audit_entry *e);
+    size_t count;
     int status;
 };
 
@@ -61,6 +62,7 @@ static void print_flush(struct print *p) {
 static bool print_entry(void *ctx, const struct audit_entry *e) {
     struct print *p = ctx;
     p->format(&p->out, e);
+    p->count++;
     if (p->out.len >= AUDIT_OUT_FLUSH)
         print_flush(p);
     return p->status == CLI_OK;
@@ -88,8 +90,8 @@ struct filter_options {
 #define FILTER_ROWS(type)                                                                                    \
     FLEET_ROWS(type, filter.fleet, filter.gate),                                                             \
         {CLI_TEXT(type, filter.since), .name = "since", .argument = "TIME",                                  \
-         .help = "from then on: " CLI_WHEN_HELP},                                                            \
-        {CLI_TEXT(type, filter.until), .name = "until", .argument = "TIME", .help = "up to then"},           \
+         .help = "from this time on: " CLI_WHEN_HELP},                                                       \
+        {CLI_TEXT(type, filter.until), .name = "until", .argument = "TIME", .help = "before this time"},     \
         {CLI_TEXT(type, filter.tool), .name = "tool", .argument = "NAME",                                    \
          .help = "calls of this tool; a `*` at the end matches any ending, here and below"},                 \
         {CLI_TEXT(type, filter.server), .name = "server", .argument = "NAME",                                \
@@ -170,6 +172,8 @@ static int query_run(const void *options, const struct cli_rest *rest) {
     struct print p = {.format = opt->json ? format_json_line : audit_format_line};
     buf_init(&p.out, AUDIT_OUT_MAX);
     int rc = audit_log_walk_back(log, &filter, print_entry, &p, &err);
+    if (rc == 0 && !p.count)
+        log_info("no record matches");
     print_flush(&p);
     buf_free(&p.out);
     return rc < 0 ? cli_fail(CLI_FAILED, &err) : p.status;
@@ -237,9 +241,12 @@ static int show_run(const void *options, const struct cli_rest *rest) {
     uint64_t seq;
     cleanup_audit_log struct audit_log *log = NULL;
     if (!slice_to_u64(slice_str(rest->operands[0]), &seq) || seq == 0) {
-        err_set(&err, "`%s` is no record number", rest->operands[0]);
+        err_set(&err, "`%s` is not the number of a record; `sallyport audit query` shows the numbers",
+                rest->operands[0]);
         return cli_fail(CLI_USAGE, &err);
     }
+    if (never_used(false))
+        return CLI_NO;
     if (open_log(false, &log, &err) < 0)
         return cli_fail(CLI_FAILED, &err);
     cleanup_buf struct buf json, out;
@@ -343,7 +350,7 @@ static int tail_walk(struct tail *t, audit_entry_fn *each, struct audit_marks *m
     return audit_log_walk(t->log, &filter, each, t, err);
 }
 
-/* So many before the end of each chain; of these the last so many. */
+/* Starts N records before the end of each chain, and prints the last N of all. */
 static int tail_begin(struct tail *t, struct err *err) {
     const struct audit_filter all = {.marks = &t->marks, .gate = slice_str(t->options->gate)};
     struct audit_marks counted = {0};
@@ -564,7 +571,7 @@ static void verify_rest(struct buf *out, const struct audit_report *r) {
     if (!r->gaps && !r->rings.unrecorded && !r->rings.left && !r->rings.aside)
         buf_put_str(out, "no gaps, no unread rings\n");
     if (r->rings.running)
-        buf_printf(out, "%" PRIu64 " gates are running; their newest records may not be in the log yet\n",
+        buf_printf(out, "gates that run: %" PRIu64 "; their newest records may not be in the log yet\n",
                    r->rings.running);
 }
 
@@ -576,8 +583,8 @@ static void verify_text(struct buf *out, const struct audit_report *r) {
         return;
     }
     buf_printf(out,
-               "sound: %" PRIu64 " records (%" PRIu64 " to %" PRIu64 ") in %" PRIu64 " segments, %" PRIu64
-               " signed checkpoints, the last at record %" PRIu64 "\n",
+               "sound: %" PRIu64 " records (%" PRIu64 " to %" PRIu64 "); segments: %" PRIu64
+               ", signed checkpoints: %" PRIu64 ", the last at record %" PRIu64 "\n",
                r->records, r->first_seq, r->last_seq, r->segments, r->checkpoints, r->signed_seq);
     if (r->retired)
         buf_printf(out, "%" PRIu64 " older segments were retired and recorded\n", r->retired);

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/nearest.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* Indexed by enum log_level. */
@@ -441,7 +442,9 @@ int cli_fail(enum cli_exit status, const struct err *err) {
 
 int cli_print(const struct buf *text) {
     CHECK(!text->full);
-    if (text->len && (fwrite(text->ptr, 1, text->len, stdout) != text->len || fflush(stdout) != 0))
+    if (text->len && (fwrite(text->ptr, 1, text->len, stdout) != text->len || fflush(stdout) != 0)) {
+        log_error("cannot write the output: %s", strerror(errno));
         return CLI_FAILED;
+    }
     return CLI_OK;
 }

@@ -235,7 +235,9 @@ static struct settings *load_settings(struct doctor_findings *all, const struct 
     if (settings_load(own ? path : NULL, opt->client_files.items, opt->client_files.count, &s, &err) < 0) {
         f = cli_doctor_note(all, DOCTOR_BAD, "settings", own ? path : opt->client_files.items[0], "%s",
                             err.text);
-        f->fix = SLICE("correct the line that is named; sallyport serve --schema lists every key");
+        f->fix = own && access(path, F_OK) != 0
+                     ? SLICE("give the right path; sallyport init writes settings from your clients' files")
+                     : SLICE("correct the line that is named; sallyport serve --schema lists every key");
         return NULL;
     }
     check_settings_files(all, s);

@@ -48,7 +48,7 @@ static void record(const char *event, const struct state_stop *stop, struct slic
         cli_fail(CLI_FAILED, &err);
 }
 
-/* What is in force now, behind what `resume` has ended. */
+/* The stops in force, after those that `resume` has ended. */
 static int print_stops(struct state_stops *s, struct slice resumed, bool json) {
     cleanup_buf struct buf out;
     buf_init(&out, CLI_TEXT_MAX);
@@ -80,7 +80,7 @@ static int open_stops(char home[CLI_PATH_MAX], struct state_stops **ret_stops, s
     return cli_home(home, err) < 0 ? -1 : state_stops_open(home, ret_stops, err);
 }
 
-/* ---- names that nobody has ---- */
+/* ---- names without a server or grant ---- */
 
 struct wanted_server {
     struct slice name;
@@ -109,7 +109,7 @@ static bool has_grant(const char *home, struct slice name) {
     return has;
 }
 
-/* The stop is in force all the same: a server or a grant may get this name later. */
+/* The stop is in force anyway: a server or a grant may get this name later. */
 static void warn_unknown(const char *home, const struct state_stop *stop) {
     struct wanted_server w = {.name = stop->name};
     if (stop->scope == STATE_STOP_SERVER)

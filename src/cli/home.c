@@ -6,9 +6,11 @@
 #include "base/mem.h"
 #include "state/home_format.h"
 
+#include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SETTINGS_NAME "sallyport.yaml"
@@ -29,6 +31,20 @@ struct slice cli_home_user(struct arena *a) {
     return arena_printf(a, "cli:%u", (unsigned)geteuid());
 }
 
+/* The home of a service is closed to everybody else: say whose it is. */
+static int check_home(const char *path, struct err *err) {
+    struct stat st;
+    if (state_home_format_check(path, err) == 0)
+        return 0;
+    if (access(path, R_OK | X_OK) == 0 || errno != EACCES)
+        return -1;
+    const struct passwd *owner = stat(path, &st) == 0 ? getpwuid(st.st_uid) : NULL;
+    return err_set(err,
+                   "the home `%s` belongs to %s%s: run the command as that user, or name another home with "
+                   "SALLYPORT_HOME",
+                   path, owner ? "the user " : "another user", owner ? owner->pw_name : "");
+}
+
 int cli_home(char ret_path[CLI_PATH_MAX], struct err *err) {
     for (size_t i = 0; i < sizeof(home_places) / sizeof(home_places[0]); i++) {
         const char *value = getenv(home_places[i].variable);
@@ -39,9 +55,9 @@ int cli_home(char ret_path[CLI_PATH_MAX], struct err *err) {
             return err_set(err, "%s is `%s`: it must be an absolute path", home_places[i].variable, value);
         if (snprintf(ret_path, CLI_PATH_MAX, "%s%s", value, home_places[i].below) >= CLI_PATH_MAX)
             return err_set(err, "%s is too long", home_places[i].variable);
-        return state_home_format_check(ret_path, err);
+        return check_home(ret_path, err);
     }
-    return err_set(err, "no place for state: set SALLYPORT_HOME");
+    return err_set(err, "no directory for the state: neither SALLYPORT_HOME nor HOME is set");
 }
 
 int cli_home_record(const struct audit_action *action, struct err *err) {

@@ -19,7 +19,7 @@ static const struct cli_option init_rows[] = {
      .help =
          "only this one: claude-desktop, claude-code, cursor, vscode, windsurf, cline, zed, codex, gemini"},
     {CLI_LIST(struct init_options, servers), .name = "server", .argument = "NAME",
-     .help = "only servers that are called so"},
+     .help = "only the server with this name"},
     {CLI_CHOICE(struct init_options, mode), .name = "mode", .choices = modes, .fallback = "wrap",
      .help = "wrap: each server's command line with the gate in front of it; serve: one gate for all, which "
              "`sallyport serve` runs, and each client gets a grant"},
@@ -44,7 +44,7 @@ static const struct cli_option init_rows[] = {
     {CLI_TEXT(struct init_options, listen), .name = "listen", .argument = "ADDRESS:PORT",
      .fallback = "127.0.0.1:8640", .help = "of the gate, in a new sallyport.yaml"},
     {CLI_DURATION(struct init_options, timeout_ms), .name = "timeout", .argument = "TIME", .fallback = "30s",
-     .help = "for a server to answer"},
+     .help = "how long to wait for a server's answer"},
     {CLI_SWITCH(struct init_options, json), .name = "json", .help = "print JSON; asks nothing"},
     {0},
 };
@@ -255,6 +255,14 @@ static int undo_run(const struct init_options *opt) {
     return status == CLI_OK ? CLI_OK : cli_fail(status, &err);
 }
 
+static int check_usage(const struct init_options *opt, struct err *err) {
+    if (opt->start && opt->no_start)
+        return err_set(err, "either --start or --no-start");
+    if (access(opt->project, X_OK) < 0)
+        return err_set(err, "--project `%s`: %s", opt->project, strerror(errno));
+    return opt->client && !cli_client_find(opt->client, err) ? -1 : 0;
+}
+
 static int init_run(const void *options, const struct cli_rest *rest) {
     const struct init_options *opt = options;
     struct init in = {.opt = opt};
@@ -264,10 +272,8 @@ static int init_run(const void *options, const struct cli_rest *rest) {
     (void)rest;
     if (opt->undo)
         return undo_run(opt);
-    if (opt->start && opt->no_start) {
-        err_set(&err, "either --start or --no-start");
+    if (check_usage(opt, &err) < 0)
         return cli_fail(CLI_USAGE, &err);
-    }
     arena_init(&in.arena);
     cli_asking_init(&in.asking);
     int status = CLI_CONFIG;

@@ -180,7 +180,7 @@ static const char *windows_command(struct init *in, const struct settings *setti
     return NULL;
 }
 
-/* What the gate cannot reach, it must not stand in front of. */
+/* A server that the gate cannot reach must not be put behind it. */
 static const char *refused_url(struct init *in, const struct settings *settings) {
     const char *url = settings ? settings->servers[0].url : NULL, *why;
     struct http_url at;

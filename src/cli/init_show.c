@@ -306,7 +306,8 @@ void cli_init_show_logins(const struct init *in, struct buf *out) {
             continue;
         const bool asks = t->asked && strstr(t->asked->err.text, "sallyport login");
         if (first)
-            buf_put_str(out, "Servers with a sign-in (OAuth): the gate signs in by itself, once each.\n");
+            buf_put_str(out, "Servers that may want a sign-in (OAuth). The gate needs one of its own; run "
+                             "once for each:\n");
         first = false;
         buf_printf(out, "  %-16s ", t->name);
         put_login(in, t, s->url, out);

@@ -249,6 +249,15 @@ static int write_journal(struct journal *j, struct err *err) {
 }
 
 /* Is the file still what was read? Clients may write theirs at any time. */
+/* A file is replaced by another one in its directory. */
+static int check_place(const char *path, struct err *err) {
+    char dir[PATH_MAX];
+    snprintf(dir, sizeof(dir), "%.*s", (int)(strrchr(path, '/') - path), path);
+    if (access(*dir ? dir : "/", W_OK) == 0 || errno == ENOENT)
+        return 0;
+    return err_set(err, "cannot write `%s`: %s; nothing was written", path, strerror(errno));
+}
+
 static int check_unchanged(const struct entry *e, struct err *err) {
     cleanup_buf struct buf now;
     buf_init(&now, JOURNAL_TEXT_MAX);
@@ -273,7 +282,7 @@ int cli_init_write(struct init *in, struct err *err) {
     if (fill_clients(in, &j, err) < 0)
         return -1;
     for (size_t i = 0; i < j.count; i++)
-        if (check_unchanged(&j.entries[i], err) < 0)
+        if (check_unchanged(&j.entries[i], err) < 0 || check_place(j.entries[i].path, err) < 0)
             return -1;
     for (size_t i = 0; i < j.count; i++)
         note_dirs(&j, j.entries[i].path);
@@ -284,7 +293,7 @@ int cli_init_write(struct init *in, struct err *err) {
         const struct entry *e = &j.entries[i];
         if (make_dirs(e->path, 0700, err) < 0 ||
             io_file_replace(e->path, buf_slice(&e->after), SECRET_MODE, err) < 0)
-            return err_wrap(err, "`sallyport init --undo` takes back what was written");
+            return err_wrap(err, "not all files were written; `sallyport init --undo` puts the others back");
     }
     return 0;
 }

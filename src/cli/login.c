@@ -34,7 +34,7 @@ static const struct cli_option login_rows[] = {
     {CLI_TEXT(struct login_options, config), .name = "config", .letter = 'c', .argument = "FILE",
      .help = "where the server is named; by default ./sallyport.yaml, else the one that `init` wrote"},
     {CLI_TEXT(struct login_options, url), .name = "url", .argument = "URL",
-     .help = "the server's URL, when it is named nowhere"},
+     .help = "the server's URL, if it is in no settings"},
     {CLI_TEXT(struct login_options, client_id), .name = "client-id", .argument = "ID",
      .help = "a client that the authorization server knows; by default one is registered"},
     {CLI_TEXT(struct login_options, secret_file), .name = "client-secret-file", .argument = "FILE",
@@ -235,7 +235,7 @@ static int login_run(const void *options, const struct cli_rest *rest) {
 }
 
 static const struct cli_example login_examples[] = {
-    {"sallyport login tracker", "log in at the server that sallyport.yaml calls so"},
+    {"sallyport login tracker", "log in at the server `tracker` of sallyport.yaml"},
     {"sallyport login --url https://mcp.example.com/mcp --no-browser", "from a machine without a browser"},
     {0},
 };

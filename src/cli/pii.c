@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/nearest.h"
 #include "cli/command.h"
 #include "crypto/keyfile.h"
 #include "filter/box.h"
@@ -44,6 +45,22 @@ static int read_stdin(struct buf *in, struct err *err) {
     }
 }
 
+static int unknown_kind(struct slice word, struct err *err) {
+    const char *names[PII_BUILTIN + 1] = {0};
+    char list[256] = "";
+    for (size_t i = 0, count = 0; i < PII_BUILTIN; i++) {
+        if (i == PII_LITERAL)
+            continue;
+        names[count++] = pii_kind_name((enum pii_kind)i);
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "", pii_kind_name((enum pii_kind)i));
+    }
+    const char *near = nearest_word(word, names);
+    if (near)
+        return err_set(err, "--kinds: unknown kind `%.*s`, did you mean `%s`?", SLICE_FMT(word), near);
+    return err_set(err, "--kinds: unknown kind `%.*s`; there are %s and `all`", SLICE_FMT(word), list);
+}
+
 /* "EMAIL,PHONE", "all", or "+URL" for the defaults and one more. */
 static int parse_kinds(const char *text, uint64_t *ret_kinds, struct err *err) {
     struct slice rest = slice_str(text), word;
@@ -58,7 +75,7 @@ static int parse_kinds(const char *text, uint64_t *ret_kinds, struct err *err) {
         if (slice_is(word, "all"))
             kinds |= PII_ALL;
         else if (kind < 0 || kind == PII_LITERAL)
-            return err_set(err, "there is no kind `%.*s`", SLICE_FMT(word));
+            return unknown_kind(word, err);
         else
             kinds |= PII_BIT(kind);
     }
@@ -221,8 +238,6 @@ static bool scope_name_ok(const char *name) {
 static int vault_open(struct vault_file *v, const char *scope, struct err *err) {
     char tail[96];
     *v = (struct vault_file){.lock = -1};
-    if (!scope_name_ok(scope))
-        return err_set(err, "a scope is named with letters, digits and hyphens");
     snprintf(tail, sizeof(tail), "/pii/%s.vault", scope);
     if (home_path(v->path, tail, err) < 0 || open_key(v, err) < 0)
         return -1;
@@ -301,11 +316,18 @@ static int convert_line(void *ctx, struct slice text, struct emit *e, struct err
     return 0;
 }
 
+static int check_usage(const struct pii_cli_options *opt, struct err *err) {
+    uint64_t kinds;
+    if (opt->mode && filter_mode_from(slice_str(opt->mode)) < 0)
+        return err_set(err, "--mode `%s`: write tokenize, redact, block or report", opt->mode);
+    if (opt->scope && !scope_name_ok(opt->scope))
+        return err_set(err, "--scope `%s`: use up to 64 letters, digits and hyphens", opt->scope);
+    return parse_kinds(opt->kinds, &kinds, err);
+}
+
 static int token_open(struct token_job *job, const struct pii_cli_options *opt, struct err *err) {
     uint64_t kinds;
     const int mode = opt->mode ? filter_mode_from(slice_str(opt->mode)) : FILTER_TOKENIZE;
-    if (mode < 0)
-        return err_set(err, "there is no mode `%s`", opt->mode);
     if (parse_kinds(opt->kinds, &kinds, err) < 0 ||
         vault_open(&job->vault, opt->scope ? opt->scope : "default", err) < 0 ||
         pii_engine_new(NULL, 0, &job->engine, err) < 0)
@@ -326,6 +348,8 @@ static int token_run(const struct pii_cli_options *opt, bool restore) {
     struct token_job job = {.restore = restore, .vault = {.lock = -1}};
     struct err err;
     int status = CLI_OK;
+    if (check_usage(opt, &err) < 0)
+        return cli_fail(CLI_USAGE, &err);
     cleanup_buf struct buf in;
     cleanup_buf struct buf out;
     buf_init(&in, PII_INPUT_MAX);
@@ -409,13 +433,13 @@ const struct cli_command cli_pii_scan = {
 
 static const struct cli_example tokenize_examples[] = {
     {"sallyport pii tokenize < mail.txt > safe.txt", "the text with tokens in place of values"},
-    {"sallyport pii tokenize --mode redact < mail.txt", "for good: nothing is kept"},
+    {"sallyport pii tokenize --mode redact < mail.txt", "no value is kept, so this cannot be undone"},
     {0},
 };
 
 const struct cli_command cli_pii_tokenize = {
     .name = "pii tokenize",
-    .summary = "replace them by tokens",
+    .summary = "replace personal data and secrets in stdin by tokens",
     .options = tokenize_rows,
     .options_size = sizeof(struct pii_cli_options),
     .examples = tokenize_examples,
@@ -423,13 +447,13 @@ const struct cli_command cli_pii_tokenize = {
 };
 
 static const struct cli_example restore_examples[] = {
-    {"sallyport pii restore < safe.txt", "the values back in their places"},
+    {"sallyport pii restore < safe.txt", "the original text"},
     {0},
 };
 
 const struct cli_command cli_pii_restore = {
     .name = "pii restore",
-    .summary = "put the values back",
+    .summary = "put values in the places of their tokens",
     .options = restore_rows,
     .options_size = sizeof(struct pii_cli_options),
     .examples = restore_examples,

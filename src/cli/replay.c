@@ -20,7 +20,8 @@ static const struct cli_option replay_rows[] = {
      .required = true, .help = "the candidate policy"},
     {CLI_TEXT(struct replay_options, since), .name = "since", .argument = "TIME",
      .help = "calls from then on: " CLI_WHEN_HELP},
-    {CLI_TEXT(struct replay_options, until), .name = "until", .argument = "TIME", .help = "calls up to then"},
+    {CLI_TEXT(struct replay_options, until), .name = "until", .argument = "TIME",
+     .help = "calls before this time"},
     {CLI_TEXT(struct replay_options, server), .name = "server", .argument = "NAME",
      .help = "only calls to this server; a `*` at the end matches any ending"},
     {CLI_TEXT(struct replay_options, grant), .name = "grant", .argument = "NAME",
@@ -57,8 +58,14 @@ static int replay_run(const void *options, const struct cli_rest *rest) {
         return cli_fail(CLI_CONFIG, &err);
     }
     if (cli_when("since", opt->since, &scope.since_us, &err) < 0 ||
-        cli_when("until", opt->until, &scope.until_us, &err) < 0 || cli_home(home, &err) < 0)
+        cli_when("until", opt->until, &scope.until_us, &err) < 0)
         return cli_fail(CLI_USAGE, &err);
+    if (cli_home(home, &err) < 0)
+        return cli_fail(CLI_CONFIG, &err);
+    if (cli_home_unused(home)) {
+        err_set(&err, "no audit log yet in `%s`: there are no calls to replay", home);
+        return cli_fail(CLI_NO, &err);
+    }
     struct rejudge *r = NULL;
     if (rejudge_log(home, policy, &scope, &r, &err) < 0)
         return cli_fail(CLI_FAILED, &err);

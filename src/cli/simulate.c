@@ -9,19 +9,19 @@
 #include <string.h>
 
 static const struct cli_example simulate_examples[] = {
-    {"sallyport simulate cases.jsonl", "what would become of each call"},
+    {"sallyport simulate cases.jsonl", "the verdict on each call"},
     {0},
 };
 
-static int simulate_file(FILE *file) {
+static int simulate_file(FILE *file, const char *name) {
     cleanup_free char *line = NULL;
     size_t cap = 0;
     ssize_t got;
+    struct err err;
     cleanup_buf struct buf out;
     buf_init(&out, POLICY_SIMULATE_LINE_MAX);
     while ((got = getline(&line, &cap, file)) > 0) {
         struct slice text = slice_trim(slice_of(line, (size_t)got));
-        struct err err;
         if (!text.len)
             continue;
         if (text.len > POLICY_SIMULATE_LINE_MAX) {
@@ -33,18 +33,21 @@ static int simulate_file(FILE *file) {
         if (cli_print(&out) != CLI_OK)
             return CLI_FAILED;
     }
-    return CLI_OK;
+    if (!ferror(file))
+        return CLI_OK;
+    err_set(&err, "cannot read `%s`: %s", name, strerror(errno));
+    return cli_fail(CLI_USAGE, &err);
 }
 
 static int simulate_run(const void *options, const struct cli_rest *rest) {
     (void)options;
     if (rest->operand_count == 0 || strcmp(rest->operands[0], "-") == 0)
-        return simulate_file(stdin);
+        return simulate_file(stdin, "stdin");
     cleanup_file FILE *file = fopen(rest->operands[0], "re");
     if (file)
-        return simulate_file(file);
+        return simulate_file(file, rest->operands[0]);
     struct err err;
-    err_set(&err, "open %s: %s", rest->operands[0], strerror(errno));
+    err_set(&err, "cannot read `%s`: %s", rest->operands[0], strerror(errno));
     return cli_fail(CLI_USAGE, &err);
 }
 

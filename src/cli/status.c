@@ -181,7 +181,7 @@ static void text_gate(void *ctx, const struct tape *t) {
     struct buf *out = ctx;
     cleanup_arena struct arena a;
     arena_init(&a);
-    buf_printf(out, "Gate: pid %.*s, %.*s, since %.*s, %.*s sessions\n",
+    buf_printf(out, "Gate: pid %.*s, %.*s, since %.*s, sessions: %.*s\n",
                SLICE_FMT(tape_raw(t, tape_get_str(t, 0, "pid"))),
                SLICE_FMT(tape_text(t, tape_get_str(t, 0, "listen"), &a)),
                SLICE_FMT(tape_text(t, tape_get_str(t, 0, "started_at"), &a)),
@@ -243,7 +243,7 @@ static void status_text_state(struct status *s, struct buf *out) {
         return;
     }
     struct counter_print p = {.out = out};
-    buf_printf(out, "Counters: %s %s, %zu processes attached\n", s->health.backend, s->health.path,
+    buf_printf(out, "Counters: %s %s, processes: %zu\n", s->health.backend, s->health.path,
                s->health.processes);
     struct err err = {0};
     if (state_list(s->store, clock_wall_ms(), put_counter, &p, &err) < 0)
@@ -479,9 +479,10 @@ static int status_run(const void *options, const struct cli_rest *rest) {
     struct status *s = mem_zalloc(sizeof(*s));
     s->json = opt->json;
     s->home = home;
-    if (cli_when("since", opt->since, &s->since_us, &err) < 0 || cli_home(home, &err) < 0) {
+    const bool timed = cli_when("since", opt->since, &s->since_us, &err) == 0;
+    if (!timed || cli_home(home, &err) < 0) {
         free(s);
-        return cli_fail(CLI_USAGE, &err);
+        return cli_fail(timed ? CLI_CONFIG : CLI_USAGE, &err);
     }
     cleanup_buf struct buf out;
     buf_init(&out, STATUS_OUT_MAX);

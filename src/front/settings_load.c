@@ -510,7 +510,10 @@ static int check_names(struct settings_owned *o, struct err *err) {
             continue;
         const struct settings_server *other =
             map_put(&names, risk_skeleton(slice_str(server->name), &o->arena), server);
-        if (other)
+        if (other && strcmp(other->title, server->title) == 0)
+            rc = err_set(err, "two servers have the name `%s`: rename one, or give only one of the files",
+                         server->title);
+        else if (other)
             rc = err_set(err, "the servers `%s` and `%s` have names that look alike", other->title,
                          server->title);
         other = map_put(&prefixes, risk_skeleton(slice_str(server->prefix), &o->arena), server);

@@ -85,7 +85,7 @@ struct up_fetch *up_fetch(struct up_core *core, const struct up_fetch_request *r
     if (!up_url_is_safe(slice_str(r->url))) {
         cleanup_arena struct arena shown;
         arena_init(&shown);
-        err_set(err, "`%.*s` is no https URL, and not on this machine",
+        err_set(err, "`%.*s` is not an https URL (http is allowed on this machine only)",
                 SLICE_FMT(mask_url(slice_str(r->url), &shown)));
         return NULL;
     }
