@@ -221,7 +221,7 @@ function requireInside(name) {
 
 const isNamespace = (m) => m?.[Symbol.toStringTag] === "Module";
 
-// A file of the workspace. An ES module is evaluated once, whoever loads it; its namespace is that of the engine's own loader.
+// A file of the workspace. An ES module is evaluated once, whichever file loads it; its namespace is that of the engine's own loader.
 async function importFile(name) {
   try {
     const m = requireInside(name);

@@ -224,7 +224,7 @@ function runOrder(order) {
     fail = (error) => { outcome = { ok: false, ...describe(error) }; settle(); };
     idle = () => {
       drained = patient = true;
-      end({ ok: false, error: "the code waits for a promise that nobody will settle", kind: "Error", traceback: "" });
+      end({ ok: false, error: "the code waits for a promise that is never settled", kind: "Error", traceback: "" });
     };
     execute(order).then((what) => end({ ok: true }, what), fail);
   });

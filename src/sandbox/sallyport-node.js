@@ -255,7 +255,7 @@ async function loadSkill(name) {
   return exports;
 }
 
-// Of a stack, the frames between the code's own and the loop are those of this file: they mean nothing to whoever reads it.
+// Of a stack, the frames between the code's own and the loop are those of this file: they say nothing to the reader.
 {
   const { internalBinding } = require("internal/test/binding"), { prepareStackTraceCallback: prepare } = require("internal/errors");
   const isOurs = (frame) => frame.getFileName() === __filename;
@@ -356,7 +356,7 @@ function runOrder(order) {
   while (drained() && process.emit("beforeExit", process.exitCode ?? 0) && turn());
   if (order.session) patient = performance.now() < deadline;
   if (outcome.ok && !order.session && !muted) leave(fail);
-  if (state === 2 && !ended) outcome = { ok: false, error: "the code waits for a promise that nobody will settle", kind: "Error", traceback: "" };
+  if (state === 2 && !ended) outcome = { ok: false, error: "the code waits for a promise that is never settled", kind: "Error", traceback: "" };
   finish(outcome, value);
   if (!muted) optimize(settled);
 }

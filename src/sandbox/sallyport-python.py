@@ -422,7 +422,7 @@ NO_PROCESSES = "no programs or processes can be started in this sandbox: use Pyt
 
 
 def stand_in():
-    """For what cannot be had here: accounts, locks on files that nobody else has, processes."""
+    """For what cannot be had here: accounts, locks on files that no other program has, processes."""
     import concurrent.futures.process
     import fcntl
     import itertools
@@ -1017,7 +1017,7 @@ def destroy():
     before anything that they use is gone."""
     import gc
 
-    gc.collect()  # nobody's, and all others into one generation
+    gc.collect()  # frees what is unreachable, and moves the rest into one generation
     for one in gc.get_objects():
         if type(one).__module__ == "__main__" and hasattr(type(one), "__del__"):
             try:

@@ -94,7 +94,7 @@ test('broken YAML, and the wrong kind of file, name the place', () => answers([
   ['scan --tools-json policy.yaml', 3, /read `policy\.yaml`: byte 0: not valid JSON/],
 ]));
 
-test('a server that cannot be reached is named; an address that is none ends with an error', () => answers([
+test('a server that cannot be reached is named; an invalid address is an error', () => answers([
   ['-c policy.yaml --upstream nonsense', 3, /upstream `nonsense`: scheme is neither http nor https/],
   ['scan --upstream nonsense', 4, /scheme is neither http nor https/],
   ['scan --upstream http://127.0.0.1:9/mcp', 4, /connection refused/],
@@ -102,7 +102,7 @@ test('a server that cannot be reached is named; an address that is none ends wit
   ['scan -- /nosuch', 4, /could not be started: No such file/],
 ]));
 
-test('before the first gate there is nothing to show or to replay, and that is said', () => answers([
+test('before the first gate there is nothing to show or to replay: the command says so', () => answers([
   ['audit show 1', 1, /no audit log yet in/],
   ['replay -c policy.yaml', 1, /no audit log yet in .*: there are no calls to replay/],
 ]));
@@ -115,7 +115,7 @@ test('a query without a result says so', async () => {
   assert.match(stderr, /no record matches/);
 });
 
-test('one name in two files is said to be one, not two that look alike', async () => {
+test('one name in two files is reported as one name, not as two that look alike', async () => {
   const options = place();
   writeFileSync(path.join(options.cwd, 'mcp.json'), '{"mcpServers": {"files": {"command": "true"}}}', { mode: 0o600 });
   const { code, stderr } = await cli(['serve', '--config', 'sallyport.yaml', '--mcp-config', 'mcp.json'], options);
