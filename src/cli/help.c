@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 #define HELP_WIDTH 96
 #define HELP_WIDTH_MIN 40
