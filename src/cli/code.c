@@ -98,9 +98,7 @@ static int code_run_server(const void *options, const struct cli_rest *rest) {
     return status;
 }
 
-static const char *const code_synopses[] = {"code [-c POLICY] [--profile NAME] [--mcp-config FILE] [--dir "
-                                            "PROJECT] [--network HOSTS] [--bash] [--wait TIME]",
-                                            NULL};
+static const char *const code_synopses[] = {"code [-c POLICY] [options]", NULL};
 
 static const struct cli_example code_examples[] = {
     {"sallyport code", "tools to run code, for a client that starts servers on stdio"},
