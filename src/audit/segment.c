@@ -169,7 +169,10 @@ int audit_segment_open(struct segment *s, const char *dir, uint64_t number, enum
     return 0;
 }
 
-static int segment_fill(struct segment *s, const struct segment_meta *base, struct err *err) {
+/* One commit makes the file a segment and tells it which gates there are: another process that finds it may
+ * already write, and nobody looks at the segment before it again. */
+static int segment_fill(struct segment *s, const struct segment_meta *base, const struct slice *gates,
+                        size_t gate_count, struct err *err) {
     if (audit_segment_exec(s, "BEGIN IMMEDIATE", err) < 0 || audit_segment_exec(s, segment_schema, err) < 0)
         return -1;
     sqlite3_stmt *put = NULL;
@@ -183,13 +186,24 @@ static int segment_fill(struct segment *s, const struct segment_meta *base, stru
     sqlite3_step(put);
     if (sqlite3_finalize(put) != SQLITE_OK)
         return audit_segment_fail(s, err);
+    /* Where another process was first, some of them may have ended since. */
+    const bool is_new = sqlite3_changes(s->db) > 0;
+    for (size_t i = 0; is_new && i < gate_count; i++)
+        if (audit_segment_gate_add(s, gates[i], err) < 0)
+            return -1;
     return audit_segment_exec(s, "INSERT OR IGNORE INTO head SELECT 1, base_seq, base_hash FROM meta; COMMIT",
                               err);
 }
 
 int audit_segment_create(struct segment *s, const char *dir, const struct segment_meta *base,
-                         struct err *err) {
+                         struct segment *before, struct err *err) {
+    cleanup_arena struct arena a;
+    struct slice *gates = NULL;
+    size_t gate_count = 0;
     char path[4096];
+    arena_init(&a);
+    if (before && audit_segment_gates(before, &a, &gates, &gate_count, err) < 0)
+        return -1;
     audit_segment_path(dir, base->number, path, sizeof(path));
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
@@ -197,7 +211,8 @@ int audit_segment_create(struct segment *s, const char *dir, const struct segmen
     close(fd);
     /* On disk before a signed head refers to it. */
     if (segment_connect(s, dir, base->number, SEGMENT_WRITE, err) < 0 ||
-        audit_segment_exec(s, "PRAGMA synchronous=FULL", err) < 0 || segment_fill(s, base, err) < 0 ||
+        audit_segment_exec(s, "PRAGMA synchronous=FULL", err) < 0 ||
+        segment_fill(s, base, gates, gate_count, err) < 0 ||
         audit_segment_exec(s, "PRAGMA synchronous=NORMAL", err) < 0 || segment_read_meta(s, err) < 0 ||
         segment_prepare(s, SEGMENT_WRITE, err) < 0 || segment_anchor(s, err) < 0) {
         audit_segment_close(s);

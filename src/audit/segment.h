@@ -37,9 +37,10 @@ int audit_segment_list(const char *dir, uint64_t **ret_numbers, size_t *ret_coun
 enum segment_mode { SEGMENT_READ, SEGMENT_WRITE };
 int audit_segment_open(struct segment *s, const char *dir, uint64_t number, enum segment_mode mode,
                        struct err *err);
-/* Creates the file unless another process has; `base` is the end of the chain. Then open for writing. */
+/* Creates the file unless another process has; `base` is the end of the chain. It knows the gates that
+ * `before`, the sealed segment, knew; NULL: it is the first. Then open for writing. */
 int audit_segment_create(struct segment *s, const char *dir, const struct segment_meta *base,
-                         struct err *err);
+                         struct segment *before, struct err *err);
 void audit_segment_close(struct segment *s);
 /* Is it still the file at its path? */
 int audit_segment_check(struct segment *s, struct err *err);

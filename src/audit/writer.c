@@ -18,7 +18,7 @@
 static int writer_first(struct writer *w, struct err *err) {
     struct segment_meta base = {.number = 1};
     rand_bytes(base.log_id, CHAIN_ID);
-    return audit_segment_create(&w->segment, w->dir, &base, err);
+    return audit_segment_create(&w->segment, w->dir, &base, NULL, err);
 }
 
 /* Opens the newest segment; completes it when its creator died before it had written anything. */
@@ -38,8 +38,10 @@ static int writer_resume(struct writer *w, const uint64_t *numbers, size_t count
     if (rc == 0 && !before.meta.sealed)
         rc = err_set(err, "segment %llu is empty, but the one before it is not complete",
                      (unsigned long long)newest);
+    if (rc == 0)
+        rc = audit_segment_create(&w->segment, w->dir, &base, &before, err);
     audit_segment_close(&before);
-    return rc < 0 ? -1 : audit_segment_create(&w->segment, w->dir, &base, err);
+    return rc;
 }
 
 int audit_writer_open(struct writer *w, const char *home, const char *dir, struct err *err) {
@@ -94,41 +96,17 @@ static void writer_block_begin(struct writer *w) {
     audit_pack_begin(&w->pack, w->room);
 }
 
-/* A new segment knows the gates that the one before it knew. One that has records already knew them: some
- * may have ended since. */
-static int writer_carry_gates(struct segment *from, struct segment *to, struct err *err) {
-    cleanup_arena struct arena a;
-    struct slice *gates;
-    size_t count;
-    uint64_t seq;
-    unsigned char hash[CHAIN_HASH];
-    arena_init(&a);
-    if (audit_segment_exec(to, "BEGIN IMMEDIATE", err) < 0)
-        return -1;
-    int rc = audit_segment_read_head(to, &seq, hash, err);
-    if (rc == 0 && seq == to->meta.base_seq) {
-        rc = audit_segment_gates(from, &a, &gates, &count, err);
-        for (size_t i = 0; rc == 0 && i < count; i++)
-            rc = audit_segment_gate_add(to, gates[i], err);
-    }
-    if (rc == 0)
-        return audit_segment_exec(to, "COMMIT", err);
-    audit_segment_exec(to, "ROLLBACK", NULL);
-    return -1;
-}
-
 static int writer_follow(struct writer *w, struct err *err) {
     struct segment_meta base = w->segment.meta;
     struct segment next;
     base.number++;
     base.base_seq = w->seq;
     memcpy(base.base_hash, w->hash, CHAIN_HASH);
-    if (audit_segment_create(&next, w->dir, &base, err) < 0)
+    if (audit_segment_create(&next, w->dir, &base, &w->segment, err) < 0)
         return -1;
-    int rc = writer_carry_gates(&w->segment, &next, err);
     audit_segment_close(&w->segment);
     w->segment = next;
-    return rc;
+    return 0;
 }
 
 /* Where the chain continues after a sealed segment: in the next one. Other instances may have gone further,

@@ -318,17 +318,23 @@ static void test_files_deleted_in_use(void **state) {
     }
 }
 
+static void remove_rings(void) {
+    char dir[128];
+    snprintf(dir, sizeof(dir), "%s/audit", home);
+    DIR *d = opendir(dir);
+    for (struct dirent *e; (e = readdir(d));) {
+        char path[400];
+        snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
+        if (strncmp(e->d_name, "ring-", 5) == 0)
+            assert_int_equal(unlink(path), 0);
+    }
+    closedir(d);
+}
+
 static void test_ring_deleted_in_use(void **state) {
     (void)state;
     struct audit *a = home_open((struct audit_config){0});
-    char dir[128], path[400] = "";
-    snprintf(dir, sizeof(dir), "%s/audit", home);
-    DIR *d = opendir(dir);
-    for (struct dirent *e; (e = readdir(d));)
-        if (strncmp(e->d_name, "ring-", 5) == 0)
-            snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
-    closedir(d);
-    assert_int_equal(unlink(path), 0);
+    remove_rings();
     const bool accepted = home_put(a, "tool", "allow", "{}") == AUDIT_OK; /* not noticed yet */
     wait_until_failed(a, true);
     struct audit_health health;
@@ -555,6 +561,68 @@ static void test_sleeper_follows_retention(void **state) {
     assert_int_equal(report.gaps, 0);
 }
 
+static uint64_t count_gaps(void) {
+    struct audit_report report;
+    audit_verify(home, NULL, &report);
+    return report.gaps;
+}
+
+/* The next segment was begun by a process that died before it had written anything into it. */
+static void test_a_blank_segment_knows_the_gates(void **state) {
+    (void)state;
+    struct audit_report report;
+    char next[128];
+    put_segments(1, 0);
+    expect_sound(&report);
+    home_sql((int)report.segments, "INSERT INTO gates VALUES('0123456789abcdef0123456789abcdef')");
+    segment_name((int)report.segments + 1, "", next);
+    const int fd = open(next, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    close(fd);
+    audit_close(home_open((struct audit_config){0}));
+    assert_int_equal(count_gaps(), 1);
+}
+
+static pid_t fork_gate(void (*work)(void)) {
+    const pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        work();
+        _exit(0);
+    }
+    return pid;
+}
+
+static void race_through_segments(void) { put_segments(4, 0); }
+
+static void record_and_wait(void) {
+    struct audit *a = home_open((struct audit_config){0});
+    home_put(a, "killed", "allow", "{}");
+    raise(SIGSTOP);
+    audit_close(a);
+}
+
+/* However many processes change segments at once, a killed gate is known until its ring was taken over. */
+static void test_racing_segments_know_the_gates(void **state) {
+    (void)state;
+    pid_t racers[6];
+    int status;
+    const pid_t killed = fork_gate(record_and_wait);
+    assert_int_equal(waitpid(killed, &status, WUNTRACED), killed);
+    assert_true(WIFSTOPPED(status));
+    for (size_t i = 0; i < ARRAY_LEN(racers); i++)
+        racers[i] = fork_gate(race_through_segments);
+    for (size_t i = 0; i < ARRAY_LEN(racers); i++) {
+        assert_int_equal(waitpid(racers[i], &status, 0), racers[i]);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+    assert_int_equal(kill(killed, SIGKILL), 0);
+    assert_int_equal(waitpid(killed, &status, 0), killed);
+    remove_rings();
+    audit_close(home_open((struct audit_config){0}));
+    assert_int_equal(count_gaps(), 1);
+}
+
 static void test_stolen_segment(void **state) {
     (void)state;
     struct audit_report report;
@@ -614,6 +682,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_durable_power_cut, home_make, home_remove),
         cmocka_unit_test_setup_teardown(test_segments_and_retention, home_make, home_remove),
         cmocka_unit_test_setup_teardown(test_stolen_segment, home_make, home_remove),
+        cmocka_unit_test_setup_teardown(test_a_blank_segment_knows_the_gates, home_make, home_remove),
+        cmocka_unit_test_setup_teardown(test_racing_segments_know_the_gates, home_make, home_remove),
         cmocka_unit_test_setup_teardown(test_files_deleted_in_use, home_make, home_remove),
         cmocka_unit_test_setup_teardown(test_ring_deleted_in_use, home_make, home_remove),
         cmocka_unit_test_setup_teardown(test_sleeper_follows_retention, home_make, home_remove),
