@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { ModernHttpPeer, cli, legacyServer, policyFile, request, startServe, startUpstream, tempDir, within } from '../lib/index.mjs';
+import { ModernHttpPeer, cli, legacyServer, policyFile, request, startServe, startUpstream, tempDir, until } from '../lib/index.mjs';
 import { startCode } from '../lib/code.mjs';
 
 const text = (value) => ({ content: [{ type: 'text', text: typeof value === 'string' ? value : JSON.stringify(value) }] });
@@ -99,9 +99,7 @@ describe('the bridge, by the rows of the list', { concurrency: 1 }, () => {
     for (const name of ['hidden', 'barred']) assert.equal((await result(`call(131, tool="${name}")\nresult = answer()`))[1], 3, name);
     assert.deepEqual(calls.filter(({ args }) => args?.n === 131), []); // calls of the row before may still arrive
     const denied = (list, tool) => list.some((each) => each.tool === tool && each.verdict === 'deny' && each.parent > 0);
-    let log = [];
-    await within((async () => { while (!denied(log, 'barred')) log = await query('--verdict', 'deny'); })(), 'the log', 60_000);
-    assert.ok(denied(log, 'barred'));
+    await until('the record of the denial', async () => denied(await query('--verdict', 'deny'), 'barred'));
   });
 
   test('row 132: after its grant is revoked, the next call of running code is refused', async () => {
@@ -115,7 +113,7 @@ describe('the bridge, by the rows of the list', { concurrency: 1 }, () => {
     const { body } = await ask(1);
     assert.ok(!body.includes('success') || /revoked/.test(body), body);
     const running = async () => Number((await (await request('GET', `${gate.origin}/metrics`)).text()).match(/^sallyport_code_runs_under_way (\d+)$/m)[1]);
-    await within((async () => { while (await running()); })(), 'the run to end', 60_000);
+    await until('the run to end', async () => !await running());
     assert.deepEqual(calls.filter(({ args }) => args?.n > 130).map(({ name }) => name), ['revoked'], 'nothing after it');
     assert.equal((await ask(2)).status, 401);
   });
@@ -130,8 +128,7 @@ describe('the bridge, by the rows of the list', { concurrency: 1 }, () => {
     const stopped = await run(`call(8, tool="pay", ${forged})\nresult = answer()`);
     assert.equal(stopped.approval?.kind ?? stopped.result?.[2]?.kind, 'approval_needed', JSON.stringify(stopped));
     assert.equal(calls.length, before);
-    let [mine] = [];
-    await within((async () => { while (!mine) [mine] = (await query('--tool', 'pay', '--limit', '1')); })(), 'the log', 60_000);
+    const mine = await until('the record of the call', async () => (await query('--tool', 'pay', '--limit', '1'))[0]);
     assert.equal(mine.identity, 'grant:ann');
   });
 

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { startCode } from '../lib/code.mjs';
-import { alive, descendants, tempDir, within } from '../lib/index.mjs';
+import { alive, descendants, tempDir, until } from '../lib/index.mjs';
 
 // A secret outside of the sandbox: no code may read it.
 const SECRET = 'f0rt-kn0x';
@@ -105,7 +105,7 @@ test('a run that timed out leaves no process', async (t) => {
   await run('result = 1');
   const before = descendants(gate.pid).length;
   await run('import threading\nfor _ in range(5): threading.Thread(target=lambda: [0 for _ in iter(int, 1)]).start()', { timeout_seconds: 1 });
-  await within((async () => { while (descendants(gate.pid).filter(alive).length > before + 2) await new Promise(setImmediate); })(), 'the end of its processes');
+  await until('the end of its processes', () => descendants(gate.pid).filter(alive).length <= before + 2);
 });
 
 test('datagen: results are values, a run can be stopped, its earlier output is kept, and its answer stays available', async (t) => {
@@ -119,8 +119,7 @@ test('datagen: results are values, a run can be stopped, its earlier output is k
   assert.match(late.stdout, /item 1 done/, 'nothing that was finished is lost');
   const { execution_uuid } = (await peer.call('asyncExecuteCode', { script: 'result = 42' })).structuredContent;
   for (let i = 0; i < 2; i++) {
-    let status;
-    do status = (await peer.call('checkCodeExecStatus', { execution_uuid })).structuredContent; while (status.status !== 'completed');
+    const status = await until('the end of the run', async () => { const { structuredContent: now } = await peer.call('checkCodeExecStatus', { execution_uuid }); return now.status === 'completed' && now; });
     assert.equal(status.result, 42, 'asked for twice');
   }
 });

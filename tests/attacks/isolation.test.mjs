@@ -38,7 +38,7 @@ test('I3 a call to a silent server times out: it is cancelled at the server and 
   const [command, ...args] = probeCommand('a');
   const silent = use(t, await startProbe());
   const gate = use(t, await startServe({ config: { version: '1', policy: policyFile(), code: { enabled: false },
-    servers: { a: { command, args }, silent: { url: silent.url, timeout: '500ms' } } } }));
+    servers: { a: { command, args }, silent: { url: silent.url, timeout: '3s' } } } }));
   const peer = await new HttpPeer(gate.url).initialize({ capabilities: {} });
   const waiting = peer.exchange('tools/call', { name: 'silent__wait', arguments: {} });
   assert.match((await peer.call('a__echo', { n: 1 })).content[0].text, /"n":1/);

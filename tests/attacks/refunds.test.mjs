@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { after, before, describe, test } from 'node:test';
-import { HttpConnection, legacyServer, MODERN, peerFor, startGate, startUpstream, tempFile, use, within } from '../lib/index.mjs';
+import { HttpConnection, legacyServer, MODERN, peerFor, startGate, startUpstream, tempFile, until, use, within } from '../lib/index.mjs';
 
 const tool = (name) => ({ name, description: `Does ${name}`, inputSchema: { type: 'object', properties: { amount: { type: 'number' } } } });
 
@@ -48,7 +48,7 @@ describe('refunds', { concurrency: 1 }, () => {
 
 const ONE_SLOT = { version: '1', default: 'deny', tools: { slow: { limits: [{ counter: 'c', kind: 'concurrent', max: 1 }] } } };
 const denial = async (peer) => (await peer.exchange('tools/call', { name: 'slow', arguments: {} })).json.result._meta?.['sallyport/denial'];
-const free = async (peer) => { while (await denial(peer)); };
+const free = (peer) => until('the slot to be free', async () => !await denial(peer));
 
 // The server continues to work, whatever the client does: a concurrency slot is not free before the server is done.
 test('a cancelled call keeps its slot until the server has answered', async (t) => {
@@ -65,7 +65,7 @@ test('a cancelled call keeps its slot until the server has answered', async (t) 
     assert.equal((await denial(peer))?.reason, 'limit');
   }
   release();
-  await within(free(peer), 'the slot to be free');
+  await free(peer);
   assert.ok(!peer.received.some(({ json }) => json.id === 'first'), 'no answer to a cancelled call');
 });
 
@@ -82,7 +82,7 @@ test('a closed session keeps its slot until the server has answered', async (t) 
   assert.equal((await first.send(first.message('ping', {}, 'p'))).status, 404, 'the session is over for its client');
   for (let i = 0; i < 3; i++) assert.equal((await denial(second))?.reason, 'limit');
   release();
-  await within(free(second), 'the slot to be free');
+  await free(second);
 });
 
 // Modern clients cancel by closing their connection.
@@ -112,7 +112,7 @@ describe('a disconnected modern client keeps its slot', { concurrency: 1 }, () =
     await within(at.told, 'the cancellation');
     for (let i = 0; i < 5; i++) assert.equal((await denial(peer))?.reason, 'limit');
     at.releasedNow();
-    await within(free(peer), 'the slot to be free');
+    await free(peer);
   });
 
   test('while a modern server, whose stream is closed, may still work', async (t) => {
@@ -159,7 +159,7 @@ test('a closed session keeps its slot until its process has exited', async (t) =
   const pid = Number((await first.next((json) => json.method === 'notifications/message')).params.data);
   assert.equal((await first.end()).status, 200);
   assert.equal((await denial(second))?.reason, 'limit');
-  await within(free(second), 'the slot to be free');
+  await free(second);
   assert.throws(() => process.kill(pid, 0), 'the process has exited by then');
 });
 

@@ -6,6 +6,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
+import { until } from '../lib/deadline.mjs';
 import { lacksBun } from '../lib/paths.mjs';
 import { SECRET, bunEnvironment, environment, home, lacking, mine, one, run, whos, write } from '../lib/sandbox.mjs';
 
@@ -468,11 +469,7 @@ result = [reached, open("/workspace/a.txt").read(), open(f.name).read(), os.getc
 
 describe('nothing is left', () => {
   const who = whos[0];
-  const gone = async () => {
-    const end = Date.now() + 60_000;
-    while (mine().length && Date.now() < end) await new Promise((r) => setImmediate(r));
-    assert.deepEqual(mine(), []);
-  };
+  const gone = () => until(() => `the end of ${mine()}`, () => mine().length === 0);
 
   test('sandboxes share neither files nor random numbers', async (t) => {
     if (await lacking(t, who)) return;
@@ -501,9 +498,7 @@ result = 1`, { profile: 'proc' });
     if (await lacking(t, who)) return;
     const path = write('import time\nprint("up", flush=True)\ntime.sleep(1000)', 'py');
     const child = spawn(join(home, 'sallyport'), ['code', 'run', '--timeout', '600s', path], { env: environment(), stdio: 'ignore' });
-    const end = Date.now() + 60_000;
-    while (mine().length < 3 && Date.now() < end) await new Promise((r) => setImmediate(r));
-    assert.ok(mine().length >= 3, 'gate, spawner and helper are there');
+    await until('gate, spawner and helper', () => mine().length >= 3);
     child.kill('SIGKILL');
     await gone();
   });

@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
-import { alive, cli, fdCount, formatRequest, HttpConnection, legacyServer, mayGrow, peerFor, policyFile, post, probeCommand, rawStdio, rssBytes, sanitized, startGate, startServe, startUpstream, tempDir, tempFile, use, within } from '../lib/index.mjs';
+import { alive, cli, fdCount, formatRequest, HttpConnection, legacyServer, mayGrow, peerFor, policyFile, post, probeCommand, rawStdio, rssBytes, sanitized, startGate, startServe, startUpstream, tempDir, tempFile, until, use } from '../lib/index.mjs';
 
 const bearer = (token) => ({ Authorization: `Bearer ${token}` });
 const JSON_HEADERS = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
@@ -63,7 +62,7 @@ describe('an unauthenticated client', { concurrency: 1 }, () => {
     }
     assert.equal(await opens(gate, token.modest), 200);
     // Refused connections stay open for a short time, until their last bytes are read.
-    await within((async () => { while (fdCount(gate.pid) - fds >= 150) await setTimeout(50); })(), () => `${fdCount(gate.pid) - fds} more descriptors`);
+    await until(() => `${fdCount(gate.pid) - fds} more descriptors to become 150`, () => fdCount(gate.pid) - fds < 150);
     assert.ok(rssBytes(gate.pid) - before < mayGrow(gate.pid, 64 * MB), `${(rssBytes(gate.pid) - before) / MB} MB more`);
     assert.equal(await open[0].readSome(), null, 'the first one was closed');
     for (const connection of open) connection.close();
@@ -140,7 +139,7 @@ describe('server processes', { concurrency: 1 }, () => {
     assert.equal(typeof await taken[3].ask(), 'string');
     // Room again, when a process has exited.
     await taken[0].peer.end();
-    await within((async () => { while (typeof await taken[3].ask() !== 'number'); })(), 'a process to exit');
+    await until('a process to exit', async () => typeof await taken[3].ask() === 'number');
     assert.equal(alive(taken[0].said), false);
     assert.equal(typeof await taken[4].ask(), 'string');
   });
@@ -155,7 +154,7 @@ describe('server processes', { concurrency: 1 }, () => {
     if (sessions.every(({ said }) => alive(said)))
       assert.match(late.said, /this grant has 2 server processes, .*sessions\.processes_per_grant/);
     assert.equal(typeof (await open('modest')).said, 'number');
-    await within((async () => { while (typeof await late.ask() !== 'number'); })(), 'a stopped process to be killed');
+    await until('a stopped process to be killed', async () => typeof await late.ask() === 'number');
   });
 });
 
@@ -201,11 +200,15 @@ describe('a noisy server', { concurrency: 1 }, () => {
     await gate.child.waitLine(/server `loud`: \d+ more lines of its own \(\d+ bytes\) within a second were not written/, { stream: 'stderr' });
     await gate.child.waitLine(/server `loud`: \d+ more lines that are no messages/, { stream: 'stderr' });
     assert.ok(gate.stderr.length < 2 * MB, `${gate.stderr.length} bytes of log`);
-    const { stdout } = await cli(['audit', 'query', '--verdict', 'deny', '--limit', '10000', '--json'], { env });
-    const records = stdout.split('\n').filter(Boolean).map((line) => JSON.parse(line));
+    let records;
+    const counted = async () => {
+      const { stdout } = await cli(['audit', 'query', '--verdict', 'deny', '--limit', '10000', '--json'], { env });
+      records = stdout.split('\n').filter(Boolean).map((line) => JSON.parse(line));
+      return records.reduce((sum, { text }) => sum + Number(/^(\d+) more that were not recorded one by one$/.exec(text)?.[1] ?? 1), 0);
+    };
+    await until('each line to be counted', async () => await counted() >= 100_000); // those of a second when it is over
+    assert.equal(await counted(), 100_000);
     assert.ok(records.length < 5000, `${records.length} records`);
-    const counted = records.map(({ text }) => Number(/^(\d+) more that were not recorded one by one$/.exec(text)?.[1] ?? 1));
-    assert.equal(counted.reduce((sum, n) => sum + n, 0), 100_000);
   });
 
   test('cannot write invisible characters to a terminal', async (t) => {

@@ -5,7 +5,7 @@ import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync 
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { DatabaseSync } from 'node:sqlite';
-import { DeadlineError, HttpConnection, LegacyHttp, cli, formatRequest, peerFor, policyFile, post, rawStdio, request, startGate, tempDir, use } from '../lib/index.mjs';
+import { HttpConnection, LegacyHttp, cli, formatRequest, peerFor, policyFile, post, rawStdio, request, startGate, tempDir, until, use } from '../lib/index.mjs';
 
 const POLICY = {
   version: '1', default: 'allow',
@@ -37,6 +37,14 @@ async function world(t, { args = ['--audit-args', 'full'], policy = POLICY } = {
   const ask = (...line) => cli(line, { env });
   return { env, gate, call, ask, home: env.SALLYPORT_HOME };
 }
+
+// What is in a ring can be read before the first segment is there.
+const begun = ({ home }) => until('the first segment', () => {
+  try {
+    const db = new DatabaseSync(join(home, 'audit', '000001.sqlite'), { readOnly: true });
+    try { return db.prepare('SELECT count(*) AS n FROM blocks').get().n; } finally { db.close(); }
+  } catch { return false; }
+});
 
 async function filled(t, options) {
   const w = await world(t, options);
@@ -123,11 +131,8 @@ test('tail -f prints new records as they are written', async (t) => {
   const w = await world(t);
   const { start, sallyport } = await import('../lib/index.mjs');
   const tail = use(t, start(sallyport, ['audit', 'tail', '-f', '-n', '0', '--json'], { env: w.env }));
-  let line;
-  while (!line) { // records from before its start are not printed, and nothing shows when it has started
-    await w.call('echo', { text: 'now' });
-    line = await tail.waitLine(/"tool":"echo"/, { timeout: 300 }).catch((error) => { if (!(error instanceof DeadlineError)) throw error; });
-  }
+  // Records from before its start are not printed, and nothing shows when it has started.
+  const line = await until('a record', async () => { await w.call('echo', { text: 'now' }); return tail.stdout.split('\n').slice(0, -1).find((one) => one.includes('"tool":"echo"')); });
   assert.equal(JSON.parse(line).verdict, 'allow');
 });
 
@@ -270,21 +275,17 @@ test('a log that cannot be written refuses calls, unless the setting lets them p
   for (const [mode, passes] of [['refuse', false], ['pass', true]]) {
     const w = await world(t, { args: ['--audit-on-full', mode] });
     await w.call('echo');
-    while (!(await w.ask('audit', 'query', '--tool', 'echo')).stdout); // the log is open and written
+    await begun(w);
     const path = join(w.home, 'audit', '000001.sqlite');
     const db = new DatabaseSync(path);
     db.exec('PRAGMA busy_timeout = 5000'); // the writer may be at it
     db.exec('ALTER TABLE blocks RENAME TO elsewhere');
-    // The first call after the damage may still enter the ring; the writer notices the fault immediately.
-    let denied = 0;
-    for (let i = 0; i < 40 && !denied; i++) {
-      const answer = await w.call('echo');
-      denied += Number(Boolean(answer.error || answer.result?.isError));
-      await new Promise((resolve) => setImmediate(resolve));
-      if (!denied) await w.ask('version');
-      if (passes && i > 5) break;
-    }
-    assert.equal(denied > 0, !passes, mode);
+    // The first calls after the damage may still enter the ring.
+    const refused = async () => { const answer = await w.call('echo'); return Boolean(answer.error || answer.result?.isError); };
+    const noticed = () => /the audit log cannot be written/.test(w.gate.stderr);
+    if (passes) await until('the gate to notice', async () => { assert.equal(await refused(), false); return noticed(); });
+    else await until('a refusal', refused);
+    assert.equal(await refused(), !passes, mode);
     db.exec('ALTER TABLE elsewhere RENAME TO blocks');
     db.close();
   }
@@ -294,7 +295,7 @@ test('unrecorded calls are counted while the gate runs and after it ends, and th
   const w = await world(t, { args: ['--audit-args', 'full', '--audit-on-full', 'pass'] });
   const unrecorded = async () => JSON.parse((await w.ask('status', '--json')).stdout).audit.unrecorded;
   await w.call('echo');
-  while (!(await w.ask('audit', 'query', '--tool', 'echo')).stdout);
+  await begun(w);
   assert.equal(await unrecorded(), 0);
   const db = new DatabaseSync(join(w.home, 'audit', '000001.sqlite'));
   db.exec('PRAGMA busy_timeout = 5000');
@@ -315,11 +316,10 @@ test('unrecorded calls are counted while the gate runs and after it ends, and th
   assert.deepEqual([proof.code, JSON.parse(proof.stdout).unrecorded], [0, left]);
   const next = use(t, await startGate({ transport: 'stdio', policy: POLICY, command: server, env: w.env }));
   await next.rpc.initialize();
-  let told = [];
-  while (!told.length) told = lines((await w.ask('audit', 'query', '--text', 'gap', '--json')).stdout).filter(({ event }) => event === 'gap');
+  const told = await until('the record of the gap', async () => { const found = lines((await w.ask('audit', 'query', '--text', 'gap', '--json')).stdout).filter(({ event }) => event === 'gap'); return found.length && found; });
   assert.match(told[0].text, new RegExp(`^${left} records of instance \\w{8} could not be kept$`));
   assert.equal(told.length, 1);
-  while (await unrecorded());
+  await until('the count to be taken over', async () => await unrecorded() === 0);
 });
 
 test('a gate that cannot record says so: /readyz, status, metrics and the log agree', async (t) => {
@@ -329,18 +329,18 @@ test('a gate that cannot record says so: /readyz, status, metrics and the log ag
   const peer = await peerFor('http', gate);
   await peer.exchange('tools/call', { name: 'echo', arguments: {} });
   assert.equal((await get('/readyz')).status, 200);
-  while (!(await cli(['audit', 'query', '--json'], { env })).stdout.includes('echo')); // the log is begun
+  await begun({ home: env.SALLYPORT_HOME });
   const db = new DatabaseSync(join(env.SALLYPORT_HOME, 'audit', '000001.sqlite'));
   db.exec('PRAGMA busy_timeout = 10000'); // the gate's writer may hold the database
   db.exec('ALTER TABLE blocks RENAME TO stolen');
-  for (let ready = 200; ready === 200; ready = (await get('/readyz')).status) await peer.exchange('tools/call', { name: 'echo', arguments: {} });
+  await until('the gate to notice', async () => { await peer.exchange('tools/call', { name: 'echo', arguments: {} }); return (await get('/readyz')).status !== 200; });
   assert.match((await get('/readyz')).text, /audit log cannot be written[^]*blocks/);
   assert.equal((await get('/healthz')).status, 200);
   assert.match((await get('/metrics')).text, /audit_up 0/);
   assert.ok((await peer.exchange('tools/call', { name: 'echo', arguments: {} })).json.error);
   db.exec('ALTER TABLE stolen RENAME TO blocks');
   db.close();
-  while ((await get('/readyz')).status !== 200) await get('/healthz');
+  await until('the gate to be ready', async () => (await get('/readyz')).status === 200);
   await gate.stop();
   assert.match(gate.child.stderr, /the audit log cannot be written: .*calls are refused/);
   assert.match(gate.child.stderr, /the audit log can be written again/);
@@ -382,7 +382,7 @@ test('a log that was deleted as a whole, or whose segment is damaged, is noticed
 test('a ring that is cut short under a gate ends it with a word, and the next start tells of the loss', async (t) => {
   const { gate, call, ask, home, env } = await world(t);
   await call('ping');
-  while (!(await ask('audit', 'query', '--json')).stdout.includes('ping')); // the log is begun
+  await begun({ home });
   const [ring] = readdirSync(join(home, 'audit')).filter((file) => file.startsWith('ring-'));
   truncateSync(join(home, 'audit', ring), 0);
   call('ping').catch(() => {});
@@ -397,7 +397,7 @@ test('a ring that is cut short under a gate ends it with a word, and the next st
 test('what was deleted is noticed: the ring of a killed gate, the counters, the signing key', async (t) => {
   const { gate, call, ask, home, env } = await world(t);
   await call('ping');
-  while (!(await ask('audit', 'query', '--json')).stdout.includes('ping')); // the log is begun
+  await begun({ home });
   gate.child.signal('SIGKILL');
   await gate.child.closed;
   assert.match((await ask('audit', 'verify')).stdout + (await ask('status')).stdout, /killed/i);

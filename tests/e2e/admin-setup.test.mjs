@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { callTool, cli, consoleWorld, request, sallyport, start, tempDir, TOOLS, within } from '../lib/index.mjs';
+import { callTool, cli, consoleWorld, request, sallyport, start, tempDir, TOOLS, until, within } from '../lib/index.mjs';
 
 test('an invalid server entry is refused and not written; values of env and headers are not shown', async (t) => {
   const world = await consoleWorld(t);
@@ -176,7 +176,7 @@ test('sallyport ui serves a console for a home without a listening gate; without
   await cli(['grants', 'create', 'somebody'], { env });
   const child = start(sallyport, ['ui', '--print'], { env });
   t.after(() => child.stop());
-  const link = await within((async () => { for (;;) { const found = /http:\S+/.exec(child.stdout); if (found) return new URL(found[0]); await new Promise((done) => { setTimeout(done, 20); }); } })(), 'the link');
+  const link = await until('the link', () => { const found = /http:\S+/.exec(child.stdout); return found && new URL(found[0]); });
   const console_ = { 'Sallyport-Console': '1', 'Content-Type': 'application/json' };
   const redeem = () => request('POST', `${link.origin}/api/v1/session/link`, { headers: console_, body: JSON.stringify({ code: link.hash.slice(1) }) });
   const first = await redeem();

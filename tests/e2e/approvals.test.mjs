@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { approve, asApprover, callTool, cli, connect, consoleWorld, gateCommand, legacyServer, peerFor, policyFile, startGate, startUpstream, tempDir, use } from '../lib/index.mjs';
+import { approve, asApprover, callTool, cli, connect, consoleWorld, gateCommand, legacyServer, peerFor, policyFile, startGate, startUpstream, tempDir, until, use } from '../lib/index.mjs';
 
 const FRONTS = ['stdio', 'http', 'sse', 'modern-http'];
 const text = (value) => ({ content: [{ type: 'text', text: value }] });
@@ -180,8 +180,7 @@ describe('what an approval is bound to', { concurrency: 3 }, () => {
   test('a waiting call is judged by the policy in force when it continues', async (t) => {
     const { gate, peer, calls, policyPath, approvals } = await world(t, { args: ['--approvals', 'hold'] });
     const waiting = pay(peer);
-    let list;
-    do list = (await approvals('list')).json; while (!list.length);
+    const list = await until('a request', async () => { const { json } = await approvals('list'); return json.length && json; });
     writeFileSync(policyPath, JSON.stringify({ version: '1', default: 'deny' }));
     await gate.child.waitLine(/policy reloaded/, { stream: 'stderr' });
     assert.match(denial(await waiting), /not permitted by policy/);

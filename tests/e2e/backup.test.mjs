@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { LegacyHttp, cli, legacyServer, policyFile, request, startServe, startUpstream, tempDir, use } from '../lib/index.mjs';
+import { LegacyHttp, cli, legacyServer, policyFile, request, startServe, startUpstream, tempDir, until, use } from '../lib/index.mjs';
 
 const tool = (name) => ({ name, description: `Does ${name}`, inputSchema: { type: 'object' } });
 const bearer = (token) => ({ Authorization: `Bearer ${token}` });
@@ -39,7 +39,7 @@ test('a home is backed up while calls, approvals and grants are made; the copy h
     (async () => { for (let i = 0; run && i < 40; i++) said.approvals.push((await client.exchange('tools/call', { name: 's__pay', arguments: { mark: `p${i}` } })).answer.error.data.approval_id); })(),
     (async () => { for (let i = 0; run; i++) { const { token } = JSON.parse(await (await request('POST', `${gate.origin}/api/v1/grants`, { headers: { ...bearer(all.admin), 'Content-Type': 'application/json' }, body: JSON.stringify({ name: `g${i}` }) })).text()); said.grants.push(token); } })(),
   ];
-  while (said.calls.length < 40 || said.approvals.length < 5 || said.grants.length < 3) await new Promise((resolve) => { setTimeout(resolve, 10); });
+  await until('answers of each kind', () => said.calls.length >= 40 && said.approvals.length >= 5 && said.grants.length >= 3);
   const dirs = [];
   for (let i = 0; i < 3; i++) {
     const before = structuredClone(said);
@@ -137,7 +137,7 @@ test('a store that was deleted from the home is reported: log, status, doctor, a
   assert.match((await cli(['status'], { env: all.env })).stdout, /Deleted from the home: state\.sqlite.*every limit can be used again/);
   assert.match((await cli(['doctor'], { env: all.env })).stdout, /state\.sqlite.*deleted, or empty/s);
   gate = await serveHome(t, all);
-  assert.match(gate.stderr, /`state\.sqlite` was deleted from the home.*every limit can be used again/);
+  await gate.child.waitLine(/`state\.sqlite` was deleted from the home.*every limit can be used again/, { stream: 'stderr' });
   await gate.stop();
   assert.match((await cli(['audit', 'export'], { env: all.env })).stdout, /store_lost.*state\.sqlite was deleted/);
   assert.deepEqual((await json(['status'], { env: all.env })).stores_lost, []);

@@ -2,7 +2,7 @@
 // front, and whatever is in them.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { HttpConnection, HttpPeer, ModernHttp, cli, legacyServer, pair, post, rawStdio, startGate, startUpstream, suitePair, tempDir, use, watch } from '../lib/index.mjs';
+import { HttpConnection, HttpPeer, ModernHttp, cli, legacyServer, pair, post, rawStdio, startGate, startUpstream, suitePair, tempDir, until, use, watch } from '../lib/index.mjs';
 
 const call = (id, name, args = {}, meta) => ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args, ...(meta && { _meta: meta }) } });
 const note = { jsonrpc: '2.0', method: 'notifications/nothing' };
@@ -50,11 +50,11 @@ for (const [front, back] of [['http', 'http'], ['stdio', 'child'], ['sse', 'chil
         assert.deepEqual(answers[3].result, {});
         assert.deepEqual([answers[7].error.code, answers.null.error.code], [-32600, -32600]);
         assert.equal((await seen('tools/call')).filter(called('echo')).length, 3);
-        let verdicts = [];
-        while (verdicts.length < 5) { // the log is written behind the answers
+        const verdicts = await until('the records', async () => { // the log is written behind the answers
           const log = await cli(['audit', 'query', '--json', '--limit', '0'], { env: { SALLYPORT_HOME: home } });
-          verdicts = log.stdout.trim().split('\n').filter(Boolean).map((line) => JSON.parse(line)).filter(({ tool }) => ['echo', 'mark'].includes(tool)).map(({ verdict }) => verdict);
-        }
+          const found = log.stdout.trim().split('\n').filter(Boolean).map((line) => JSON.parse(line)).filter(({ tool }) => ['echo', 'mark'].includes(tool)).map(({ verdict }) => verdict);
+          return found.length >= 5 && found;
+        });
         assert.deepEqual(verdicts.sort(), ['allow', 'allow', 'allow', 'deny', 'deny']);
       });
 

@@ -4,7 +4,7 @@ import { closeSync, openSync, readdirSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { HttpConnection, LegacyHttp, cli, policyFile, post, probeCommand, rawStdio, startGate, startServe, tempDir, tempFile, use, within } from '../lib/index.mjs';
+import { HttpConnection, LegacyHttp, cli, policyFile, post, probeCommand, rawStdio, startGate, startServe, tempDir, tempFile, until, use } from '../lib/index.mjs';
 
 const MB = 1 << 20;
 const program = ([command, ...args]) => ({ command, args });
@@ -73,7 +73,7 @@ describe('bounds', { concurrency: 1 }, () => {
     const client = await LegacyHttp.open(gate.url);
     await client.call('a__echo', {});
     const status = async () => (await post(gate.url, { jsonrpc: '2.0', id: 3, method: 'ping' }, { headers: { 'Mcp-Session-Id': client.sessionId } })).status;
-    await within((async () => { do await delay(6000); while (await status() !== 404); })(), 'the session is still there');
+    await until('the end of the session', async () => { await delay(6000); return await status() === 404; }); // each request would keep it
   });
 
   test('log.server_lines: lines of a server beyond the limit per second are counted and dropped', async (t) => {
@@ -112,6 +112,7 @@ describe('bounds', { concurrency: 1 }, () => {
     const policy = policyFile();
     const gate = await serve(t, { policy, reload: { quiet: '20s', longest: '1s' } });
     let stop = false;
+    t.after(() => { stop = true; });
     const writing = (async () => {
       for (let i = 0; !stop; i++, await delay(50)) {
         const file = openSync(policy, 'w');

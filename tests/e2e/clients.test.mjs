@@ -25,7 +25,7 @@ async function listsAndCalls(session) {
 
 async function inspector(args) {
   const { code, stdout, stderr } = await run(node, [packages.inspector, '--cli', ...args, '--format', 'json'],
-    { env: { HOME: tempDir() }, timeout: 60_000 });
+    { env: { HOME: tempDir() } });
   assert.equal(code, 0, `${stdout}\n${stderr}`);
   return stdout;
 }

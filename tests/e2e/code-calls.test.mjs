@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { approve, ModernHttpPeer, cli, legacyServer, policyFile, request, startServe, startUpstream, tempDir, within } from '../lib/index.mjs';
+import { approve, ModernHttpPeer, cli, legacyServer, policyFile, request, startServe, startUpstream, tempDir, until } from '../lib/index.mjs';
 
 const text = (value, more = {}) => ({ content: [{ type: 'text', text: typeof value === 'string' ? value : JSON.stringify(value) }], ...more });
 const tool = (name, more = {}) => ({ name, description: `About ${name}`, inputSchema: { type: 'object', properties: { n: { type: 'integer' } } }, ...more });
@@ -197,13 +197,10 @@ describe('calls from code', { concurrency: 1 }, () => {
     const query = async (...line) => (await cli(['audit', 'query', '--json', ...line], { env })).stdout.trim().split('\n').filter(Boolean).map((one) => JSON.parse(one));
     await run('python', 'call_tool("my-shop", "echo", {"n": 991})\ntry: tools["my-shop"].mark()\nexcept ToolError: pass');
     // The writer of the log works on its own.
-    let parent, all = [];
-    await within((async () => {
-      while (!['echo', 'mark', 'execute_code'].every((name) => all.some((one) => one.tool === name))) {
-        parent = (await query('--tool', 'execute_code', '--limit', '1'))[0]?.call;
-        all = await query('--run', `${parent}`);
-      }
-    })(), 'the log', 60_000);
+    const [parent, all] = await until('the log', async () => {
+      const run = (await query('--tool', 'execute_code', '--limit', '1'))[0]?.call, found = await query('--run', `${run}`);
+      return ['echo', 'mark', 'execute_code'].every((name) => found.some((one) => one.tool === name)) && [run, found];
+    });
     assert.deepEqual(all.map((one) => [one.tool, one.verdict, one.parent ?? 0]).sort(), [['echo', 'allow', parent], ['execute_code', 'allow', 0], ['mark', 'deny', parent]]);
   });
 

@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { startCode } from '../lib/code.mjs';
+import { until } from '../lib/deadline.mjs';
 import { lacksBun } from '../lib/paths.mjs';
 import { bunEnvironment, home, one, run } from '../lib/sandbox.mjs';
 
@@ -13,7 +14,7 @@ const SCRIPTS = [
   // a pending timer holds up nothing else
   `${sleep} const fs = require("fs/promises");
 const work = async () => { for (let i = 0; i < 5; i++) await fs.stat("/usr"); return "done" };
-await Promise.race([work(), sleep(1500).then(() => "guard")])`,
+await Promise.race([work(), sleep(6000).then(() => "guard")])`,
   // what nobody awaits is awaited
   `${sleep} async function main() { await sleep(50); console.log("late") } main(); console.log("started");`,
   `setTimeout(() => require("fs").writeFileSync("/tmp/x", "text"), 30); process.on("exit", () => {}); "value"`,
@@ -88,7 +89,7 @@ for (const [name, env] of [['Node', {}], ['Bun', bunEnvironment()]]) test(`a ses
   assert.equal((await inSession('Color[1]')).result, 'Red');
   // Work without an end goes on in the next runs, which do not wait for it.
   assert.equal((await inSession('globalThis.n = 0; globalThis.every = setInterval(() => { n++ }, 5); "set"')).result, 'set');
-  assert.equal((await inSession('n > 10')).result, true);
+  await until('the work to go on', async () => (await inSession('n > 10')).result);
   assert.ok((await inSession('clearInterval(every)')).success);
 });
 
@@ -123,7 +124,7 @@ pathlib.Path("same.txt").write_text("agreed")
 pathlib.Path("mine.txt").write_text("of the run")
 call_tool("code", "write_workspace_file", filename="started", content="")
 while not any(f.startswith("go") for f in call_tool("code", "list_workspace_files")["files"]): time.sleep(0.05)`);
-  while ((await text('started')) === undefined) await new Promise((done) => setTimeout(done, 20));
+  await until('the run', async () => (await text('started')) !== undefined);
   await write('untouched.txt', 'of another');
   await write('both.txt', 'of another');
   await write('same.txt', 'agreed');

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { startCode } from '../lib/code.mjs';
-import { alive, descendants, fdCount, mayGrow, rssBytes, sanitized, within } from '../lib/index.mjs';
+import { alive, descendants, fdCount, mayGrow, rssBytes, sanitized, until } from '../lib/index.mjs';
 
 const RUNS = Number(process.env.CODE_LOAD_RUNS ?? (sanitized ? 200 : 1000));
 const CALLERS = 50;
@@ -23,7 +23,7 @@ const mounts = (pid) => readFileSync(`/proc/${pid}/mountinfo`, 'utf8').split('\n
 
 test(`${RUNS} runs, ${CALLERS} at a time`, async (t) => {
   const { run, gate, json } = await startCode(t);
-  const settle = async () => within((async () => { for (;;) { const { sandbox } = await json('get_execution_stats'); if (sandbox.active === 0) return; } })(), 'the last run');
+  const settle = () => until('the last run', async () => (await json('get_execution_stats')).sandbox.active === 0);
   await Promise.all(Array.from({ length: CALLERS }, () => run('result = 1')));
   await settle();
   const before = { fds: fdCount(gate.pid), rss: rssBytes(gate.pid), mounts: mounts(gate.pid), processes: descendants(gate.pid).filter(alive).length };
@@ -38,9 +38,8 @@ test(`${RUNS} runs, ${CALLERS} at a time`, async (t) => {
   await Promise.all(Array.from({ length: CALLERS }, caller));
   await settle();
   // The last ones end, and the pool fills again, behind the answers.
-  const until = (done, what) => within((async () => { while (!done()) await json('get_execution_stats'); })(), what);
-  await until(() => descendants(gate.pid).filter(alive).length <= before.processes + 4, 'processes to end');
-  await until(() => fdCount(gate.pid) <= before.fds + 16, () => `descriptors ${before.fds} → ${fdCount(gate.pid)}`);
+  await until('processes to end', () => descendants(gate.pid).filter(alive).length <= before.processes + 4);
+  await until(() => `descriptors ${before.fds} → ${fdCount(gate.pid)}`, () => fdCount(gate.pid) <= before.fds + 16);
   assert.equal(mounts(gate.pid), before.mounts);
   const grown = rssBytes(gate.pid) - before.rss;
   assert.ok(grown < mayGrow(gate.pid, 64 << 20), `grew by ${grown >> 20} MB`);

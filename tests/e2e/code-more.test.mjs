@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { startCode } from '../lib/code.mjs';
-import { INTERPRETERS, ModernHttpPeer, cli, lacksBun, policyFile, startServe, tempDir, use, within } from '../lib/index.mjs';
+import { INTERPRETERS, ModernHttpPeer, cli, lacksBun, policyFile, startServe, tempDir, until, use } from '../lib/index.mjs';
 
 const python = () => { // the first real one, as the sandbox finds it; version managers' scripts are not it
   try { execFileSync('python3', ['-m', 'pip', '--version'], { stdio: 'ignore' }); return true; } catch { return false; }
@@ -76,7 +76,7 @@ test('operators see runs in /metrics and jobs in the admin API; a job outlives t
   const _meta = { 'io.modelcontextprotocol/clientCapabilities': { extensions: { 'io.modelcontextprotocol/tasks': {} } } };
   const { taskId } = await peer().request('tools/call', { name: 'execute_code', arguments: { code: 'progress(0.5, "half")\nimport time\nwhile True: time.sleep(1)', timeout_seconds: 300 }, _meta });
   const look = async (path) => (await fetch(`${gate.origin}${path}`, { headers })).json();
-  await within((async () => { while (!(await look('/api/v1/jobs')).some((j) => j.state === 'running' && j.progress === 0.5)) await new Promise(setImmediate); })(), 'the job to run');
+  await until('the job to run', async () => (await look('/api/v1/jobs')).some((j) => j.state === 'running' && j.progress === 0.5));
   const job = (await look('/api/v1/jobs')).find((j) => j.state === 'running');
   assert.deepEqual([job.id, job.language, job.message], [taskId, 'python', 'half']);
   assert.equal((await fetch(`${gate.origin}/api/v1/jobs`)).status, 401);
@@ -86,5 +86,5 @@ test('operators see runs in /metrics and jobs in the admin API; a job outlives t
   assert.match(metrics, /sallyport_code_runs_under_way 1\n/);
   assert.match(metrics, /sallyport_code_run_duration_seconds_count 2\n/);
   await peer().request('tasks/cancel', { taskId, _meta }, { headers: { 'Mcp-Name': taskId } });
-  await within((async () => { while ((await look('/api/v1/jobs')).some((j) => j.state === 'running')) await new Promise(setImmediate); })(), 'the job to end');
+  await until('the job to end', async () => !(await look('/api/v1/jobs')).some((j) => j.state === 'running'));
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { codeCommand, startCode } from '../lib/code.mjs';
-import { INTERPRETERS, commandLine, connect, descendants, lacksBun, alive, modernMeta, policyFile, ModernStdioPeer, use, within } from '../lib/index.mjs';
+import { INTERPRETERS, commandLine, connect, descendants, lacksBun, alive, modernMeta, policyFile, ModernStdioPeer, until, use } from '../lib/index.mjs';
 
 const target = (options) => { const [command, args, env] = codeCommand(options); return { command, args, env }; };
 const TASKS = 'io.modelcontextprotocol/tasks';
@@ -124,7 +124,7 @@ test('the sandbox helper is restarted after it is killed', async (t) => {
   await run('x = 1', { session_id: 'lost' });
   const helper = descendants(gate.child.pid).find((pid) => /sallyport-sandbox/.test(commandLine(pid)));
   const ended = run('tools.code.write_workspace_file(filename="begun", content="")\nwhile True: pass', { timeout_seconds: 300 });
-  while (!(await json('list_workspace_files')).count); // it runs
+  await until('the run', async () => (await json('list_workspace_files')).count);
   process.kill(helper, 'SIGKILL');
   assert.equal((await ended).exit, 'killed');
   assert.equal((await run('result = 1')).result, 1);
@@ -147,7 +147,7 @@ test('a cancelled run ends immediately and leaves nothing behind', async (t) => 
   await peer.notify('notifications/cancelled', { requestId: 'long' });
   const stats = await json('get_execution_stats');
   assert.ok(stats.sandbox.active <= 1);
-  await within((async () => { while ((await json('get_execution_stats')).sandbox.active > 0); })(), 'the end of the run');
+  await until('the end of the run', async () => (await json('get_execution_stats')).sandbox.active === 0);
   assert.ok(!peer.received.some(({ json: m }) => m.id === 'long'), 'no answer after a cancellation');
   assert.ok(gate.pid);
 });
@@ -157,7 +157,7 @@ test('background runs: a job id when they take long, then status, output, result
   const { job_id: id, status } = await run('import time\nprint("half way")\nprogress(0.5, "half")\nwhile not list_files("go"): time.sleep(0.01)\nresult = 7', { background: true });
   assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-4/);
   assert.ok(['pending', 'running'].includes(status));
-  const half = await within((async () => { for (;;) { const s = await json('job_status', { job_id: id }); if (s.progress && s.output.length) return s; } })(), 'half way');
+  const half = await until('half way', async () => { const s = await json('job_status', { job_id: id }); return s.progress && s.output.length && s; });
   assert.deepEqual([half.status, half.progress, half.message, half.output], ['running', 0.5, 'half', ['half way']]);
   assert.deepEqual((await json('list_jobs')).jobs.map(({ job_id }) => job_id), [id]);
   assert.equal((await json('job_cancel', { job_id: id })).status, 'cancelled');
@@ -174,8 +174,8 @@ test('background runs that end in time are answered directly; each way to end ha
   const slow = await startCode(t, { args: ['--wait', '1ms'] });
   for (const [code, expected] of [['result = 1', 'completed'], ['1/0', 'failed'], ['while True: pass', 'timeout']]) {
     const first = await slow.run(`import time\ntime.sleep(0.2)\n${code}`, { background: true, timeout_seconds: expected === 'timeout' ? 1 : 60 });
-    const ends = async () => { for (;;) { const job = await slow.json('job_status', { job_id: first.job_id, wait_seconds: 20 }); if (!['pending', 'running'].includes(job.status)) return job.status; } };
-    assert.equal(await within(ends(), code), expected, code);
+    const ended = async () => { const job = await slow.json('job_status', { job_id: first.job_id, wait_seconds: 20 }); return !['pending', 'running'].includes(job.status) && job.status; };
+    assert.equal(await until(code, ended), expected, code);
   }
 });
 
@@ -207,7 +207,7 @@ test('tasks of the modern era: for clients that support them, when it takes long
   const code = 'import time\ntime.sleep(0.2)\nresult = 3';
   const task = await peer.request('tools/call', { name: 'execute_code', arguments: { code }, _meta });
   assert.deepEqual([task.resultType, task.status, typeof task.ttlMs], ['task', 'working', 'number']);
-  const done = await within((async () => { for (;;) { const s = await peer.request('tasks/get', { taskId: task.taskId, _meta }); if (s.status !== 'working') return s; } })(), 'the task');
+  const done = await until('the task', async () => { const s = await peer.request('tasks/get', { taskId: task.taskId, _meta }); return s.status !== 'working' && s; });
   assert.deepEqual([done.resultType, done.status, done.result.structuredContent.result], ['complete', 'completed', 3]);
   assert.equal((await peer.request('tools/call', { name: 'execute_code', arguments: { code } })).structuredContent.result, 3, 'others wait');
   await assert.rejects(peer.request('tasks/result', { taskId: task.taskId }), /-32601/);
@@ -318,7 +318,7 @@ test('the end of input ends the gate and its runs', async (t) => {
   assert.ok(pids.length > 0);
   process.kill(gate.pid, 'SIGTERM');
   await gate.child.wait();
-  await within((async () => { while (pids.some(alive)) await new Promise(setImmediate); })(), 'the end of its processes');
+  await until('the end of its processes', () => !pids.some(alive));
 });
 
 for (const [name, env] of INTERPRETERS) test(`TypeScript and JavaScript with ${name}: values, output, failures, tools, skills, sessions`, async (t) => {

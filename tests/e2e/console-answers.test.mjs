@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { axeSource, consoleWorld, openPage, sanitized, startBrowser, visit } from '../lib/index.mjs';
+import { axeSource, consoleWorld, openPage, sanitized, startBrowser, until, visit } from '../lib/index.mjs';
 
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAYAAACNMs+9AAAAFUlEQVR42mP8z8BQz0AEYBxVSF+FABJADveWkH6oAAAAAElFTkSuQmCC';
 const HTML = '<h3 id=sales>Sales</h3><table><tr><td>Paris</td><td>7</td></tr></table><script>parent.document.title = "taken"</script><img src="http://192.0.2.1/x.png" onerror="parent.document.title = 1"><form action="http://192.0.2.1/"><button>go</button></form>';
@@ -56,8 +56,7 @@ describe('what code shows', { concurrency: 1, skip: sanitized }, () => {
     await page.click('[aria-label="Code runs"] tbody tr');
     await page.waitForSelector('.drawer');
     const job = async () => (await world.api('GET', `jobs/${id}`)).json;
-    const end = Date.now() + 120_000;
-    while ((await job()).state === 'running' && Date.now() < end) await page.waitForTimeout(200);
+    await until('the end of the job', async () => (await job()).state !== 'running');
     assert.equal((await job()).state, 'completed', JSON.stringify(await job()));
     await page.waitForSelector('.drawer :text("completed")');
     await isShown(page, '.drawer');

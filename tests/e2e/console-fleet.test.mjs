@@ -1,7 +1,7 @@
 // "All gates" in the console: the overview and the activity of a fleet whose logs are in one PostgreSQL.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { callTool, consoleWorld, openPage, startBrowser, visit, within } from '../lib/index.mjs';
+import { callTool, consoleWorld, openPage, startBrowser, until, visit } from '../lib/index.mjs';
 import { postgresPrograms, startPostgres } from '../lib/postgres.mjs';
 
 describe('the console of a fleet', { concurrency: 1, skip: postgresPrograms() ? false : 'no PostgreSQL here: scripts/setup test installs it' }, () => {
@@ -22,7 +22,7 @@ describe('the console of a fleet', { concurrency: 1, skip: postgresPrograms() ? 
       await callTool(agent, 'delete_customer', { id: name });
     }
     // The logs are shipped in the background: wait for both in the answer of one gate.
-    await within((async () => { while ((await decided(gates.paris, 'tool=list_orders')).length < 6 || (await decided(gates.paris, 'tool=delete_customer')).length < 2) await new Promise(setImmediate); })(), 'both logs in the database', 60_000);
+    await until('both logs in the database', async () => (await decided(gates.paris, 'tool=list_orders')).length === 6 && (await decided(gates.paris, 'tool=delete_customer')).length === 2);
 
     const page = await openPage(browser, gates.paris, { width: 1400 });
     await visit(page, 'activity?tool=list_orders');

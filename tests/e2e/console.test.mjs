@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { describe, test } from 'node:test';
-import { axeSource, callTool, consoleWorld, legacyServer, openPage, request, sanitized, startBrowser, startUpstream, TOOLS, use, visit } from '../lib/index.mjs';
+import { axeSource, callTool, consoleWorld, freePort, legacyServer, openPage, request, sanitized, startBrowser, startUpstream, TOOLS, use, visit } from '../lib/index.mjs';
 
 const VIEWS = ['', 'activity', 'approvals', 'sessions', 'servers', 'servers/shop', 'servers/shop?tab=changes', 'servers/shop?tab=scan', 'servers/shop?tab=log', 'servers/shop?tool=run_query', 'policies', 'grants', 'catalogue', 'catalogue?page=github%2Fyzfly%2Fmcp-python-interpreter', 'catalogue?page=DataGen&tool=asyncExecuteCode', 'catalogue?page=attack%3Arug-pull', 'playground?server=shop&tool=create_refund', 'stops'];
 const texts = (page, selector) => page.$$eval(selector, (all) => all.map((e) => e.textContent));
@@ -324,7 +324,8 @@ describe('the console', { concurrency: 1 }, () => {
   });
 
   test('after a restart of the gate the page reconnects and shows what happened meanwhile', async (t) => {
-    const world = await consoleWorld(t);
+    const port = await freePort(); // no other test gets it while the gate is down
+    const world = await consoleWorld(t, { listen: `127.0.0.1:${port}` });
     await withTraffic(world);
     const page = await openPage(browser, world);
     await visit(page, 'activity');
@@ -334,7 +335,6 @@ describe('the console', { concurrency: 1 }, () => {
     await page.waitForSelector('.drawer [data-answer] :text("no deletion")');
     await page.waitForSelector('.drawer :text("Record hash")');
     await page.waitForSelector('.live.live');
-    const { port } = new URL(world.origin);
     await world.gate.stop();
     await page.waitForSelector('.live.lost');
     world.gate = await world.open(`127.0.0.1:${port}`);

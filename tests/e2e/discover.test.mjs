@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { ModernHttpPeer, cli, legacyServer, policyFile, request, startServe, startUpstream, tempDir, tempFile, within } from '../lib/index.mjs';
+import { ModernHttpPeer, cli, legacyServer, policyFile, startServe, startUpstream, tempDir, tempFile, until } from '../lib/index.mjs';
 
 const schema = (...names) => ({ type: 'object', properties: Object.fromEntries(names.map((name) => [name, { type: 'string' }])) });
 const tool = (name, description, ...params) => ({ name, description, inputSchema: schema(...params) });
@@ -36,7 +36,7 @@ describe('discovery', { concurrency: 1 }, () => {
       const reloads = () => gate.stderr.split('settings reloaded').length;
       const before = reloads();
       writeFileSync(path, JSON.stringify({ ...all, ...more }));
-      await within((async () => { while (reloads() === before) await request('GET', `${gate.origin}/healthz`); })(), 'the new settings');
+      await until('the new settings', () => reloads() > before);
     };
     as = (name, path = '/mcp/code') => {
       const peer = new ModernHttpPeer(`${gate.origin}${path}`, { headers: { Authorization: `Bearer ${tokens[name]}` } });
@@ -134,7 +134,7 @@ describe('discovery', { concurrency: 1 }, () => {
     const { find } = as('all');
     assert.ok((await find('refund order')).includes('refund_order'));
     writeFileSync(policyPath, JSON.stringify({ version: '1', default: 'allow', hide: ['refund_order'] }));
-    await within((async () => { while ((await find('refund order')).includes('refund_order')); })(), 'the new policy');
+    await until('the new policy', async () => !(await find('refund order')).includes('refund_order'));
     assert.ok((await find('wipe the shop')).includes('wipe_shop'));
   });
 });

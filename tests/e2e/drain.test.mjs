@@ -3,19 +3,12 @@ import assert from 'node:assert/strict';
 import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { DEADLINE_MS, HttpConnection, LegacyHttp, cli, policyFile, probeCommand, request, startServe, tempDir, use } from '../lib/index.mjs';
+import { HttpConnection, LegacyHttp, cli, policyFile, probeCommand, request, startServe, tempDir, until, use } from '../lib/index.mjs';
 
 const [command, ...args] = probeCommand('a');
 const settings = (drain) => ({ version: '1', policy: policyFile(), servers: { a: { command, args } }, drain });
 const env = () => ({ SALLYPORT_HOME: join(tempDir('drain'), 'home') });
 const status = async (url) => { try { return (await request('GET', url)).status; } catch { return 'refused'; } };
-
-async function until(what, check) {
-  for (const end = Date.now() + DEADLINE_MS; !(await check());) {
-    if (Date.now() > end) throw new Error(`never: ${what}`);
-    await new Promise((done) => setTimeout(done, 10));
-  }
-}
 
 // A call that the server never answers; resolves with the whole answer of the gate.
 const held = (gate, sessionId, id = 9) => new Promise((resolve, reject) => {
@@ -29,14 +22,22 @@ const held = (gate, sessionId, id = 9) => new Promise((resolve, reject) => {
 
 for (const workers of [[], ['--workers', '2']]) {
   const kind = workers.length ? 'two workers' : 'one process';
-  test(`${kind}: a draining gate is first not ready but accepting, then refusing, then ended`, async (t) => {
-    const gate = use(t, await startServe({ config: settings({ not_ready: '5s', timeout: '20s' }), args: ['--no-auth', ...workers], env: env() }));
+  test(`${kind}: a draining gate is first not ready but accepting; a second signal ends it immediately`, async (t) => {
+    const gate = use(t, await startServe({ config: settings({ not_ready: '10m', timeout: '10m' }), args: ['--no-auth', ...workers], env: env() }));
     assert.equal(await status(`${gate.origin}/readyz`), 200);
     process.kill(gate.pid, 'SIGTERM');
     await until('not ready', async () => await status(`${gate.origin}/readyz`) === 503);
     assert.equal(await status(`${gate.origin}/healthz`), 200, 'it lives');
     const client = await LegacyHttp.open(gate.url);
     assert.match((await client.call('a__echo', { late: true })).content[0].text, /late/, 'new sessions are served');
+    process.kill(gate.pid, 'SIGINT');
+    const { code } = await gate.child.wait();
+    assert.ok([130, 143].includes(code), `${code}`);
+  });
+
+  test(`${kind}: after the time in which it is not ready a draining gate refuses and ends`, async (t) => {
+    const gate = use(t, await startServe({ config: settings({ not_ready: '1s', timeout: '20s' }), args: ['--no-auth', ...workers], env: env() }));
+    process.kill(gate.pid, 'SIGTERM');
     assert.deepEqual(await gate.child.wait(), { code: 0, signal: null });
     await assert.rejects(HttpConnection.open(gate.origin), 'nobody listens any more');
   });
@@ -61,15 +62,5 @@ for (const workers of [[], ['--workers', '2']]) {
     const decided = records.filter(({ tool }) => tool === 'hold').map(({ call }) => call);
     assert.equal(decided.length, 2);
     assert.equal(records.filter(({ kind: what, call }) => what === 'outcome' && decided.includes(call)).length, 2);
-  });
-
-  test(`${kind}: a second signal ends it immediately`, async (t) => {
-    const gate = use(t, await startServe({ config: settings({ not_ready: '10m', timeout: '10m' }), args: ['--no-auth', ...workers], env: env() }));
-    await (await LegacyHttp.open(gate.url)).call('a__echo', { a: 'server that runs' });
-    process.kill(gate.pid, 'SIGTERM');
-    await until('not ready', async () => await status(`${gate.origin}/readyz`) === 503);
-    process.kill(gate.pid, 'SIGINT');
-    const { code } = await gate.child.wait();
-    assert.ok([130, 143].includes(code), `${code}`);
   });
 }

@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { approve,
-  Inbox, cli, commandLine, connect, descendants, eightServers, load, node, packages, policyFile, request, run, startServe, startUpstream, tempDir, tempFile, within,
+  Inbox, cli, commandLine, connect, descendants, eightServers, load, node, packages, policyFile, request, run, startServe, startUpstream, tempDir, tempFile, until,
 } from '../lib/index.mjs';
 
 const SECRET = 'what the receiver and the gate know';
@@ -43,7 +43,7 @@ describe('eight servers, three agents', { concurrency: 1 }, () => {
     for (const agent of [ann, ben]) assert.deepEqual(prefixes(await agent.tools()), Object.keys(servers).sort());
     for (const agent of [ann, ben]) assert.equal(await agent.text('everything__echo', { message: 'hi' }), 'Echo: hi');
     const inspector = async (...args) => (await run(node, [packages.inspector, '--cli', gate.url, '--transport', 'http', '--header', `Authorization: Bearer ${tokens.cay}`,
-      ...args, '--format', 'json'], { env: { HOME: tempDir() }, timeout: 120_000 })).stdout;
+      ...args, '--format', 'json'], { env: { HOME: tempDir() } })).stdout;
     assert.match(await inspector('--method', 'tools/call', '--tool-name', 'everything__echo', '--tool-arg', 'message=hi'), /Echo: hi/);
   });
 
@@ -77,7 +77,7 @@ describe('eight servers, three agents', { concurrency: 1 }, () => {
     await changes.next('a changed list');
     assert.equal(await ann.text('everything__echo', { message: 'still here' }), 'Echo: still here');
     await gate.child.waitLine(/server `memory` is back/, { stream: 'stderr' });
-    await within((async () => { while (!prefixes(await ann.tools()).includes('memory')) await changes.next('a changed list'); })(), 'the server to be listed', 60_000);
+    await until('the server to be listed', async () => prefixes(await ann.tools()).includes('memory'));
     assert.match(await ann.text('memory__read_graph', {}), /entities/);
   });
 

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { cli, connect, legacyServer, node, packages, policyFile, startServe, startUpstream, tempDir, tempFile, within } from '../lib/index.mjs';
+import { cli, connect, legacyServer, node, packages, policyFile, startServe, startUpstream, tempDir, tempFile, until } from '../lib/index.mjs';
 
 describe('examples of the systems before', { concurrency: 1 }, () => {
   const dir = tempDir('texts');
@@ -107,9 +107,8 @@ for (const line of listed.content[0].text.split("\\n")) {
 
   test('each of these calls is in the log under the name of the real tool', async () => {
     const query = async (tool) => (await cli(['audit', 'query', '--json', '--tool', tool], { env })).stdout.trim().split('\n').filter(Boolean).map((line) => JSON.parse(line));
-    let all = [];
     // The writer of the log works on its own.
-    await within((async () => { while (all.length < 8) all = [...await query('read_file'), ...await query('list_directory')]; })(), 'the log', 60_000);
+    const all = await until('the log', async () => { const found = [...await query('read_file'), ...await query('list_directory')]; return found.length >= 8 && found; });
     for (const { server, verdict, parent } of all) assert.deepEqual([server, verdict, parent > 0], ['fs', 'allow', true]);
     assert.equal(all.length, 8);
   });

@@ -4,19 +4,10 @@ import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { DEADLINE_MS, cli, legacyServer, policyFile, startServe, startUpstream, tempDir, use } from '../lib/index.mjs';
+import { cli, legacyServer, policyFile, startServe, startUpstream, tempDir, until, use } from '../lib/index.mjs';
 import { postgresPrograms, startPostgres } from '../lib/postgres.mjs';
 
-const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 const initialize = { jsonrpc: '2.0', id: 0, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } } };
-
-async function until(what, check, ms = DEADLINE_MS) {
-  for (const end = Date.now() + ms; ; await sleep(50)) {
-    const found = await check();
-    if (found) return found;
-    if (Date.now() > end) assert.fail(`not in time: ${what}`);
-  }
-}
 
 async function post(url, body, headers = {}) {
   const answer = await fetch(url, { method: 'POST', headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream', ...headers }, body: JSON.stringify(body) });

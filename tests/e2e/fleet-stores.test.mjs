@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { DEADLINE_MS, approve, cli, legacyServer, policyFile, sallyport, startServe, startUpstream, tempDir, use } from '../lib/index.mjs';
+import { approve, cli, legacyServer, policyFile, sallyport, startServe, startUpstream, tempDir, until, use } from '../lib/index.mjs';
 import { postgresPrograms, startPostgres } from '../lib/postgres.mjs';
 
 const KEYS = ['approvals.key', 'secret.key', 'pii/key'];
@@ -19,10 +19,6 @@ async function post(url, body, { headers = {} } = {}) {
   const json = text.startsWith('{') ? text : /^data: (\{.*)$/m.exec(text)?.[1];
   return { status: answer.status, headers: Object.fromEntries(answer.headers), json: json && JSON.parse(json) };
 }
-async function until(what, holds) {
-  for (const end = Date.now() + DEADLINE_MS; !await holds(); await new Promise((done) => setTimeout(done, 50))) assert.ok(Date.now() < end, `never: ${what}`);
-}
-
 // A gate whose copy of the database is late refuses grants for a moment (503): nothing of the request was done.
 async function patiently(...request) {
   let answer;

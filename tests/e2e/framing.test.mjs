@@ -148,7 +148,7 @@ test('J6 a line over the size limit ends that server, and the client gets an err
   const { peer, gate } = await pair(t, 'http', 'child');
   const { json } = await peer.exchange('tools/call', { name: 'size', arguments: { bytes: CEILING + MB } });
   assert.match(json.error.message, /server `.*` (.*was ended|exited)/);
-  assert.match(gate.stderr, /message limit/);
+  await gate.child.waitLine(/message limit/, { stream: 'stderr' });
   assert.equal((await peer.call('size', { bytes: 5 })).content[0].text, 'xxxxx', 'started again');
 });
 

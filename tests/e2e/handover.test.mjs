@@ -7,7 +7,7 @@ import { chmodSync, copyFileSync, readFileSync, rmSync, writeFileSync } from 'no
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { DEADLINE_MS, LegacyHttp, children, cli, commandLine, policyFile, probeCommand, request, sallyport, startServe, tempDir, tempFile, use } from '../lib/index.mjs';
+import { LegacyHttp, children, cli, commandLine, policyFile, probeCommand, request, sallyport, startServe, tempDir, tempFile, until, use } from '../lib/index.mjs';
 import { postgresPrograms, startPostgres } from '../lib/postgres.mjs';
 import { startRedis } from '../lib/redis.mjs';
 
@@ -16,13 +16,6 @@ const [command, ...args] = probeCommand('a');
 const settings = (more = {}) => ({ version: '1', policy: policyFile(), servers: { a: { command, args, share: 'shared' } }, drain: { timeout: '15s' }, ...more });
 const env = () => ({ SALLYPORT_HOME: join(tempDir('handover'), 'home') });
 const workersOf = (pid) => children(pid).filter((child) => commandLine(child).join(' ').includes('serve'));
-
-async function until(what, check) {
-  for (const end = Date.now() + DEADLINE_MS; !(await check());) {
-    if (Date.now() > end) throw new Error(`never: ${what}`);
-    await new Promise((done) => setTimeout(done, 20));
-  }
-}
 
 const post = (url, body, { agent, headers = {} }) => new Promise((resolve, reject) => {
   const text = JSON.stringify(body);
@@ -60,7 +53,7 @@ async function work(url, n, over) {
   return { calls, sessions, failures };
 }
 
-test(`${SWAPS} hand-overs under load lose no call, and keep the process number`, { timeout: 60_000 + SWAPS * 10_000 }, async (t) => {
+test(`${SWAPS} hand-overs under load lose no call, and keep the process number`, { timeout: 120_000 + SWAPS * 30_000 }, async (t) => {
   const home = env();
   const gate = use(t, await startServe({ config: settings(), args: ['--no-auth', '--workers', '2'], env: home }));
   let over = false;

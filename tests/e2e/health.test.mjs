@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import {
-  HttpPeer, ModernHttpPeer, children, commandLine, legacyServer, policyFile, probeCommand, request, start, startServe, startUpstream, use, within,
+  HttpPeer, ModernHttpPeer, children, commandLine, legacyServer, policyFile, probeCommand, request, start, startServe, startUpstream, until, use, within,
 } from '../lib/index.mjs';
 
 const program = ([command, ...args], more = {}) => ({ command, args, ...more });
@@ -21,7 +21,7 @@ describe('health checks', () => {
     }
   }
   const has = async (peer, server) => (await peer.request('tools/list', {})).tools.some(({ name }) => name.startsWith(`${server}__`));
-  const until = async (peer, server, there) => {
+  const lists = async (peer, server, there) => {
     for (;;) {
       const changed = changes.get(peer);
       if (await has(peer, server) === there) return;
@@ -38,7 +38,7 @@ describe('health checks', () => {
     const answer = legacyServer({ tools: [{ name: 'echo', inputSchema: { type: 'object' } }] });
     torn = await startUpstream((request, reply) => (dead ? reply.drop() : answer(request, reply)));
     gate = await startServe({ config: {
-      version: '1', policy: policyFile(), health: { interval: '1s', timeout: '3s' },
+      version: '1', policy: policyFile(), health: { interval: '1s', timeout: '8s' },
       servers: {
         child: program(probeCommand('child')), http: { url: `http://127.0.0.1:${port}/mcp` }, torn: { url: torn.url }, works: program(probeCommand('works')),
         unused: program(probeCommand('unused'), { idle: '2s' }), trusted: program(probeCommand('trusted'), { health: { interval: 'never' } }),
@@ -69,33 +69,32 @@ describe('health checks', () => {
     const told = (what) => gate.child.waitLine(what, { stream: 'stderr' });
     // A child is killed and started anew.
     const child = async () => {
-      await told(/server `child` did not answer a health check within 3 s/);
+      await told(/server `child` did not answer a health check within 8 s/);
       await told(/server `child` is back/);
-      await until(old, 'child', true);
+      await lists(old, 'child', true);
       assert.notEqual((await old.ask('child__mark')).pid, pid);
     };
     // A server over HTTP that takes requests and says nothing is left out, and is there again when it answers.
     const http = async () => {
-      await told(/server `http` did not answer a health check within 3 s/);
-      await Promise.all([until(old, 'http', false), until(modern, 'http', false)]);
+      await told(/server `http` did not answer a health check within 8 s/);
+      await Promise.all([lists(old, 'http', false), lists(modern, 'http', false)]);
       assert.match(await readyz(), /^http: down/m);
       const { state, fault } = await status('http');
       assert.deepEqual([state, /did not answer a health check/.test(fault)], ['down', true], fault);
       process.kill(upstream.pid, 'SIGCONT');
-      await Promise.all([until(old, 'http', true), until(modern, 'http', true)]);
+      await Promise.all([lists(old, 'http', true), lists(modern, 'http', true)]);
       assert.deepEqual(await modern.ask('http__echo', { n: 1 }), { n: 1 });
       assert.deepEqual(await old.ask('http__echo', { n: 2 }), { n: 2 });
-      const ready = async () => { while ((await status('http')).state !== 'ready') await new Promise(setImmediate); };
-      await within(ready(), 'a state that is ready');
+      await until('a state that is ready', async () => (await status('http')).state === 'ready');
       assert.equal((await status('http')).fault, undefined);
     };
     // A server whose connections break is left out immediately, and listed again when they work.
     const broken = async () => {
       dead = true;
-      await Promise.all([until(old, 'torn', false), until(modern, 'torn', false)]);
+      await Promise.all([lists(old, 'torn', false), lists(modern, 'torn', false)]);
       await told(/warn: .*server `torn`/);
       dead = false;
-      await Promise.all([until(old, 'torn', true), until(modern, 'torn', true)]);
+      await Promise.all([lists(old, 'torn', true), lists(modern, 'torn', true)]);
     };
     await Promise.all([child(), http(), broken(), told(/server `unused` is idle/)]); // a health check is no use
     await old.call('works__release', { key: 'k' });

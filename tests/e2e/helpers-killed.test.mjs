@@ -1,10 +1,9 @@
 // Every helper process of a gate, killed while calls are under way: it comes back by itself, calls work again, and errors name the cause.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LegacyHttp, alive, cli, commandLine, descendants, policyFile, processName, rawStdio, startServe, tempDir, use } from '../lib/index.mjs';
+import { LegacyHttp, alive, cli, commandLine, descendants, policyFile, processName, rawStdio, startServe, tempDir, until, use } from '../lib/index.mjs';
 import { join } from 'node:path';
 
-const DEADLINE = 90_000;
 const pause = () => new Promise((resolve) => { setTimeout(resolve, 20); });
 const server = rawStdio(async ({ serve }) => serve({
   'tools/list': () => ({ tools: [{ name: 'echo', inputSchema: { type: 'object' } }] }),
@@ -12,15 +11,6 @@ const server = rawStdio(async ({ serve }) => serve({
 }));
 
 const some = (found) => found.length > 0 && found;
-
-async function until(what, look) {
-  for (const end = Date.now() + DEADLINE; ;) {
-    const found = await look();
-    if (found) return found;
-    assert.ok(Date.now() < end, `did not happen in time: ${what}`);
-    await pause();
-  }
-}
 
 async function serve(t, more = {}) {
   const env = { SALLYPORT_HOME: join(tempDir(), 'home') };
@@ -70,8 +60,8 @@ test('a killed spawner is replaced, and its replacement, too', async (t) => {
   calls.run = false;
   await calls.done;
   for (const text of calls.errors) assert.match(text, /server `s`.*(the process that starts programs was killed|is not available|signal 9|not running|ended)/);
-  assert.equal(gate.stderr.match(/the process that starts programs was killed by signal 9; it was restarted/g)?.length, 3);
-  assert.equal(below('sallyport-spawn').length, 1);
+  await until('a line for each', () => gate.stderr.match(/the process that starts programs was killed by signal 9; it was restarted/g)?.length === 3);
+  await until('one spawner', () => below('sallyport-spawn').length === 1); // a server has that name until it is executed
   assert.match((await cli(['audit', 'export'], { env })).stdout, /spawner_lost/);
   await gate.stop();
 });
@@ -84,7 +74,7 @@ test('a spawner that hangs is replaced, and the end of the gate does not wait fo
   process.kill(await spawner(), 'SIGSTOP');
   for (const pid of descendants(gate.pid).filter((one) => commandLine(one).join(' ').includes('raw-stdio'))) process.kill(pid, 'SIGKILL');
   await until(`calls after the hang: ${gate.stderr.slice(-600)}`, () => echo('after'));
-  assert.match(gate.stderr, /the process that starts programs did not answer, and was killed by signal 9; it was restarted/);
+  await gate.child.waitLine(/the process that starts programs did not answer, and was killed by signal 9; it was restarted/, { stream: 'stderr' });
   const servers = descendants(gate.pid);
   process.kill(await spawner(), 'SIGSTOP');
   await gate.stop();

@@ -2,13 +2,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
-  HttpConnection, LegacyHttp, fdCount, formatRequest, gateCommand, initializeParams, pair, peerFor, post, probeCommand, request, run, startGate, suitePair, use, within,
+  HttpConnection, LegacyHttp, fdCount, formatRequest, gateCommand, initializeParams, pair, peerFor, post, probeCommand, request, run, startGate, suitePair, until, use,
 } from '../lib/index.mjs';
 
 const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize', params: initializeParams() };
 const ping = (id = 1) => ({ jsonrpc: '2.0', id, method: 'ping' });
 const JSON_HEADERS = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
-const until = (holds, what) => within((async () => { while (!holds()) await new Promise(setImmediate); })(), what);
 
 describe('odd but honest clients', () => {
   const world = suitePair('http', 'http');
@@ -78,7 +77,7 @@ describe('resources are released', () => {
     ];
     for (let i = 0; i < 5; i++) for (const act of leave) await act(await HttpConnection.open(gate.url));
     assert.deepEqual(await peer.request('ping'), {});
-    await until(() => fdCount(gate.pid) <= before + 1, () => `${fdCount(gate.pid)} descriptors to become ${before}`);
+    await until(() => `${fdCount(gate.pid)} descriptors to become ${before}`, () => fdCount(gate.pid) <= before + 1);
   });
 
   test('H3 sessions that end give back what they held; those that live are served', async (t) => {
@@ -87,7 +86,7 @@ describe('resources are released', () => {
     await Promise.all(clients.map((client) => client.listen()));
     const full = fdCount(gate.pid);
     for (const client of clients) assert.equal((await client.end()).status, 200);
-    await until(() => fdCount(gate.pid) <= full - 30, () => `${fdCount(gate.pid)} descriptors of ${full}`);
+    await until(() => `${fdCount(gate.pid)} descriptors of ${full}`, () => fdCount(gate.pid) <= full - 30);
     assert.deepEqual(await peer.ask('echo', { a: 1 }), { a: 1 });
   });
 });

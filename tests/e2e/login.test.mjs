@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { browse, startGuard, startProvider } from '../fixtures/idp.mjs';
 import { startProbe } from '../fixtures/probe.mjs';
-import { cli, DEADLINE_MS, load, peerFor, policyFile, sallyport, start, startGate, startServe, tempDir, tempFile, use } from '../lib/index.mjs';
+import { cli, load, peerFor, policyFile, sallyport, start, startGate, startServe, tempDir, tempFile, until, use } from '../lib/index.mjs';
 import { ModernHttpPeer } from '../lib/peer.mjs';
 import { postgresPrograms, startPostgres } from '../lib/postgres.mjs';
 
@@ -32,10 +32,6 @@ async function login({ guard, env }, args = [], { open = (url) => browse(url) } 
   const page = url && await open(url, child);
   await child.closed;
   return { code: child.status.code, stderr: child.stderr, stdout: child.stdout, url, page };
-}
-
-async function until(what, holds) {
-  for (const end = Date.now() + DEADLINE_MS; !await holds(); await new Promise((done) => setTimeout(done, 50))) assert.ok(Date.now() < end, `never: ${what}`);
 }
 
 describe('sallyport login', () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { callTool, cli, consoleWorld, POLICY, tempDir } from '../lib/index.mjs';
+import { callTool, cli, consoleWorld, POLICY, tempDir, until } from '../lib/index.mjs';
 
 const DENIED = /POLICY DENIED/;
 const text = ({ result, error }) => error?.message ?? result.content[0].text;
@@ -13,25 +13,19 @@ test('each command moves the tool, keeps comments, prints the difference, takes 
   const agent = await world.agent();
   const run = (...args) => cli([...args, '--config', world.paths.settings], { env: world.env });
   const policy = () => readFileSync(world.paths.policy, 'utf8');
-  const until = async (want) => {
-    for (;;) {
-      const answer = text(await callTool(agent, 'list_orders', { customer: 'c' }));
-      if (want.test(answer)) return;
-      await new Promise((done) => { setTimeout(done, 50); });
-    }
-  };
-  await until(/done/);
+  const answers = (want) => until(want, async () => want.test(text(await callTool(agent, 'list_orders', { customer: 'c' }))));
+  await answers(/done/);
   for (const [args, want, line] of [[['deny', 'shop', 'list_orders'], DENIED, /^\+ +action: deny$/m], [['approve-first', 'shop', 'list_orders'], /approval/, /^\+ +action: require_approval$/m],
     [['hide', 'shop', 'list_orders'], /not found|DENIED|unknown/i, /^\+.*list_orders/m], [['allow', 'shop', 'list_orders'], /done/, /^-.*list_orders/m]]) {
     const { code, stdout, stderr } = await run(...args);
     assert.equal(code, 0, stderr);
     assert.match(stdout, line, args.join(' '));
-    await until(want);
+    await answers(want);
     for (const comment of ['# The policy of the shop.', '# what is not named passes', '# money goes out here']) assert.ok(policy().includes(comment), comment);
   }
   const limited = await run('limit', 'shop', 'list_orders', '--rate', '1/day', '--json');
   assert.deepEqual([JSON.parse(limited.stdout).saved, /rate_limit: 1\/day/.test(policy())], [true, true]);
-  await until(DENIED);
+  await answers(DENIED);
   const before = policy();
   const dry = await run('deny', 'shop', 'read_file', '--dry-run');
   assert.ok(dry.stdout.includes('+') && policy() === before, 'nothing is written');

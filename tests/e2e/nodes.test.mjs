@@ -7,7 +7,7 @@ import { connect as tcpConnect } from 'node:net';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { connect as tlsConnect } from 'node:tls';
-import { DEADLINE_MS, MODERN, ModernHttp, cli, connect, legacyServer, policyFile, probeCommand, startFixture, startHaproxy, startServe, startUpstream, tempDir, tempFile, use } from '../lib/index.mjs';
+import { DEADLINE_MS, MODERN, ModernHttp, cli, connect, legacyServer, policyFile, probeCommand, startFixture, startHaproxy, startServe, startUpstream, tempDir, tempFile, until, use } from '../lib/index.mjs';
 import { certificates } from '../lib/certificates.mjs';
 import { ModernHttpPeer } from '../lib/peer.mjs';
 import { postgresPrograms, startPostgres } from '../lib/postgres.mjs';
@@ -26,15 +26,6 @@ before(async () => {
   await certificate('other', 'stranger', `subjectAltName=IP:${nodes[1].split(':')[0]}`);
   await certificate('misnamed', 'ca', 'subjectAltName=DNS:elsewhere.example');
 });
-
-async function until(what, check) {
-  for (const end = Date.now() + DEADLINE_MS; ;) {
-    const value = await check();
-    if (value) return value;
-    if (Date.now() > end) throw new Error(`never: ${what}`);
-    await new Promise((done) => setTimeout(done, 20));
-  }
-}
 
 const ask = (url, { method = 'POST', headers = {}, body } = {}) => new Promise((resolve, reject) => {
   const text = body && JSON.stringify(body);

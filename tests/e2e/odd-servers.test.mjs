@@ -2,17 +2,9 @@
 // answer that cannot be read.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { DEADLINE_MS, HttpPeer, LegacyHttp, StdioPeer, cli, legacyServer, policyFile, rawStdio, resultOf, startGate, startServe, startUpstream, use } from '../lib/index.mjs';
+import { HttpPeer, LegacyHttp, StdioPeer, cli, legacyServer, policyFile, rawStdio, resultOf, startGate, startServe, startUpstream, until, use } from '../lib/index.mjs';
 
 const said = (text) => ({ content: [{ type: 'text', text }] });
-
-async function until(holds, what) {
-  const end = Date.now() + DEADLINE_MS;
-  while (!holds()) {
-    assert.ok(Date.now() < end, `${what}: not within ${DEADLINE_MS} ms`);
-    await new Promise(setImmediate);
-  }
-}
 
 // Each is the rest of an answer, behind the envelope and the id; @ID stands for the id, @OK for a result.
 const FINE = {
@@ -119,7 +111,7 @@ const OVER_HTTP = {
   'a byte-order mark': (reply, id) => reply.text(`\ufeff${result(id, 'fine')}`, { headers: { 'Content-Type': 'application/json' } }),
   'the id as a string': (reply, id) => reply.text(result(`${id}`, 'fine'), { headers: { 'Content-Type': 'application/json' } }),
   '202, and the answer on the standing stream': async (reply, id, standing) => {
-    await until(standing, 'a standing stream');
+    await until('a standing stream', standing);
     reply.status(202);
     standing().send(result(id, 'fine'));
   },
@@ -161,7 +153,7 @@ describe('over HTTP', () => {
 
   test('an answer on the stream of another request', async () => {
     const first = client.call('held');
-    await until(() => held, 'the first call at the server');
+    await until('the first call at the server', () => held);
     assert.deepEqual(await client.call('both'), said('of the second'));
     assert.deepEqual(await first, said('of the first'));
   });
@@ -178,7 +170,7 @@ describe('over HTTP', () => {
   test('a standing stream that ends permanently fails the requests that would be answered on it', async (t) => {
     let gets = 0, stream;
     const handler = legacyServer({ sessionId: 's', methods: { 'tools/call': async (_, { reply }) => {
-      await until(() => stream, 'a standing stream');
+      await until('a standing stream', () => stream);
       reply.status(202);
       stream.raw('retry: 10\n\n');
       stream.end();

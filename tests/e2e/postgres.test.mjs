@@ -3,16 +3,13 @@ import assert from 'node:assert/strict';
 import { connect, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { DEADLINE_MS, cli, legacyServer, peerFor, policyFile, startGate, startServe, startUpstream, tempDir, use } from '../lib/index.mjs';
+import { cli, legacyServer, peerFor, policyFile, startGate, startServe, startUpstream, tempDir, until, use } from '../lib/index.mjs';
 import { ModernHttpPeer } from '../lib/peer.mjs';
 import { postgresPrograms, startPostgres } from '../lib/postgres.mjs';
 
 const blocks = (tools) => ({ version: '1', default: 'allow', tools });
 const daily = (max, more = {}) => ({ counter: 'c', kind: 'calendar', window: 'day', max, ...more });
 const outcome = (peer, name, args = {}) => peer.exchange('tools/call', { name, arguments: args }).then(({ json }) => json);
-async function until(what, holds) {
-  for (const end = Date.now() + DEADLINE_MS; !await holds(); await new Promise((done) => setTimeout(done, 50))) assert.ok(Date.now() < end, `never: ${what}`);
-}
 const denied = ({ result }) => Boolean(result?.isError && result._meta?.['sallyport/denial']);
 
 describe('counters in PostgreSQL', { skip: postgresPrograms() ? false : 'no PostgreSQL here: scripts/setup test installs it' }, () => {

@@ -157,7 +157,7 @@ test('the PROXY protocol in front of TLS; certificates that are replaced', async
 test('listening for other machines without TLS warns, unless the settings allow it', async (t) => {
   const off = { listen: '0.0.0.0:0' };
   const loud = use(t, await serve({}, off));
-  assert.match(loud.stderr, /WITHOUT TLS ON 0\.0\.0\.0/);
+  await loud.child.waitLine(/WITHOUT TLS ON 0\.0\.0\.0/, { stream: 'stderr' });
   for (const meant of [{ plain_http: true }, { trusted_proxies: ['10.0.0.0/8'] }]) {
     const gate = use(t, await serve(meant, off));
     assert.doesNotMatch(gate.stderr, /WITHOUT TLS/);

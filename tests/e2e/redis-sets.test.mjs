@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { describe, test } from 'node:test';
-import { cli, freePort, legacyServer, peerFor, policyFile, run, startGate, startUpstream, tempDir, use } from '../lib/index.mjs';
+import { cli, freePort, legacyServer, peerFor, policyFile, run, startGate, startUpstream, tempDir, until, use } from '../lib/index.mjs';
 import { certificates } from '../lib/certificates.mjs';
 import { startCluster, startRedis, startSentinels } from '../lib/redis.mjs';
 
@@ -42,10 +42,6 @@ function load(peers, name, clients = 4, pause = 2) {
     return count;
   })).then((counts) => counts.reduce((a, b) => a + b, 0));
   return { end: () => { over = true; return passed; }, lost: () => lost };
-}
-
-async function until(what, holds, ms = 60_000) {
-  for (const end = Date.now() + ms; !await holds(); await sleep(50)) assert.ok(Date.now() < end, `never: ${what}`);
 }
 
 /** The limit itself, not a store that cannot be reached. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { DEADLINE_MS, cli, freePort, legacyServer, peerFor, policyFile, run, startGate, startServe, startUpstream, tempDir, tempFile, use } from '../lib/index.mjs';
+import { cli, freePort, legacyServer, peerFor, policyFile, run, startGate, startServe, startUpstream, tempDir, tempFile, until, use } from '../lib/index.mjs';
 import { ModernHttpPeer } from '../lib/peer.mjs';
 import { certificates } from '../lib/certificates.mjs';
 import { startRedis } from '../lib/redis.mjs';
@@ -15,10 +15,6 @@ const denied = ({ result }) => Boolean(result?.isError && result._meta?.['sallyp
 
 // A busy machine may need longer than the default.
 const PATIENT = ['--state-timeout', '30s'];
-
-async function until(what, holds) {
-  for (const end = Date.now() + DEADLINE_MS; !await holds(); await new Promise((done) => setTimeout(done, 50))) assert.ok(Date.now() < end, `never: ${what}`);
-}
 
 /** Gates with that policy before one server, their counters in one Redis. A busy machine may need longer than the default of --state-timeout. */
 async function fleet(t, policy, { gates = 1, redis, timeout = '30s', args = [], env = {}, call = () => ({ content: [] }) } = {}) {

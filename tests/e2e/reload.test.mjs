@@ -143,7 +143,7 @@ test('a policy is reloaded when it is complete: the gate waits for a half-writte
     const client = await LegacyHttp.open(`${gate.url}/one`);
     return { gate, allowed: async (name) => !(await client.call(name, {})).isError, reloaded: () => gate.child.waitLine(/policy reloaded/, { stream: 'stderr' }) };
   };
-  const { allowed, reloaded } = await gateWith({ quiet: '6s' });
+  const { allowed, reloaded } = await gateWith({ quiet: '12s' });
   assert.equal(await allowed('a'), true);
 
   // An allow-all policy with a deny at its end, written in two halves of which the first one is valid by itself.

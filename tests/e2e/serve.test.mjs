@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import {
   HttpPeer, LegacyHttp, MODERN, children, commandLine, connect, descendants, eightServers, node, packages, policyFile, post, probeCommand, request, run, startServe,
-  tempDir, tempFile, use, within,
+  tempDir, tempFile, until, use,
 } from '../lib/index.mjs';
 
 const program = ([command, ...args], more = {}) => ({ command, args, ...more });
@@ -28,7 +28,7 @@ async function usesAll(session) {
 
 async function inspector(args) {
   const { code, stdout, stderr } = await run(node, [packages.inspector, '--cli', ...args, '--format', 'json'],
-    { env: { HOME: tempDir() }, timeout: 60_000 });
+    { env: { HOME: tempDir() } });
   assert.equal(code, 0, `${stdout}\n${stderr}`);
   return stdout;
 }
@@ -109,18 +109,16 @@ describe('servers come and go', { concurrency: 1 }, () => {
   test('a server that exits loses only its own tools, and is restarted', async (t) => {
     const gate = use(t, await startServe({ config: settings({ a: program(probeCommand('a')), thinking: EIGHT.thinking }) }));
     const { client } = use(t, await connect('v1', gate));
-    let changed = () => {};
+    let changes = 0;
     const { ToolListChangedNotificationSchema } = await import('../npm/load.mjs').then(({ load }) => load('@modelcontextprotocol/sdk/types.js'));
-    client.setNotificationHandler(ToolListChangedNotificationSchema, () => changed());
+    client.setNotificationHandler(ToolListChangedNotificationSchema, () => { changes += 1; });
     const listed = async () => prefixes((await client.listTools()).tools);
     assert.deepEqual([...await listed()], ['a', 'thinking']);
-    const untilChange = () => within(new Promise((resolve) => { changed = resolve; }), 'a changed list');
-    const first = untilChange();
     process.kill(child(gate, 'sequential-thinking'), 'SIGKILL');
-    await first;
+    await until('a changed list', () => changes > 0);
     assert.match((await client.callTool({ name: 'a__echo', arguments: { n: 1 } })).content[0].text, /"n":1/);
-    while (!(await listed()).has('thinking')) await untilChange();
-    assert.match(gate.stderr, /server `thinking` is back/);
+    await until('the server is listed again', async () => (await listed()).has('thinking'));
+    await gate.child.waitLine(/server `thinking` is back/, { stream: 'stderr' });
   });
 
   test('a server that never starts is left out and reported', async (t) => {
@@ -223,7 +221,7 @@ describe('names', () => {
     assert.equal(names.filter((name) => name === 'echo').length, 1);
     assert.ok(names.includes('sequentialthinking'));
     assert.notEqual((await client.callTool({ name: 'echo', arguments: {} })).isError, true);
-    assert.match(gate.stderr, /server `b`: tool `echo` is not offered: `a` has one/);
+    await gate.child.waitLine(/server `b`: tool `echo` is not offered: `a` has one/, { stream: 'stderr' });
   });
 
   test('a tool can be called by name without a list before', async (t) => {

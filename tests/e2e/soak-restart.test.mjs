@@ -2,7 +2,7 @@
 // HTTP server whose process is killed and started again. Every answer carries its client's mark, and the gate ends as it was.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fdCount, fixture, freePort, node, peerFor, rssBytes, start, startGate, use, within } from '../lib/index.mjs';
+import { fdCount, fixture, freePort, node, peerFor, rssBytes, start, startGate, until, use } from '../lib/index.mjs';
 
 const CLIENTS = 50;
 const KILLS = 3;
@@ -60,12 +60,12 @@ test('50 clients while the server is killed and comes back', async (t) => {
     await server.stop({ signal: 'SIGKILL' });
     server = await startServer(port);
     // Every client has been served by the new process before it is killed, too.
-    await Promise.all(peers.map((peer) => within((async () => { while (!await attempt(() => peer.ask('mark', {}, { id: `after ${i}` }))); })(), 'the server to be back')));
+    await Promise.all(peers.map((peer) => until('the server to be back', () => attempt(() => peer.ask('mark', {}, { id: `after ${i}` })))));
   }
   over = true;
   const counts = await busy;
   assert.ok(counts.every(({ answered }) => answered > 0));
   assert.equal((await round(once())).reduce((sum, { away }) => sum + away, 0), 0, 'whole again');
-  await within((async () => { while (fdCount(gate.pid) > before.fds + 4) await new Promise(setImmediate); })(), () => `${fdCount(gate.pid)} descriptors to become ${before.fds}`, 90_000);
+  await until(() => `${fdCount(gate.pid)} descriptors to become ${before.fds}`, () => fdCount(gate.pid) <= before.fds + 4);
   assert.ok(rssBytes(gate.pid) < before.rss + (24 << 20), `grew from ${before.rss >> 20} to ${rssBytes(gate.pid) >> 20} MB`);
 });

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startProbe } from '../fixtures/probe.mjs';
-import { children, fdCount, mayGrow, peerFor, probeCommand, processName, resultOf, rssBytes, startGate, use, within } from '../lib/index.mjs';
+import { children, fdCount, mayGrow, peerFor, probeCommand, processName, resultOf, rssBytes, startGate, until, use } from '../lib/index.mjs';
 
 const ROUNDS = Number(process.env.SOAK_ROUNDS ?? 4);
 const retryable = /server `.*`|upstream|cannot be reached|exited|ended|gone/;
@@ -54,9 +54,8 @@ const servers = (gate) => children(children(gate.pid)[0]).filter((pid) => proces
 const level = (gate) => ({ fds: fdCount(gate.pid), servers: servers(gate).length });
 
 async function settles(gate, expected) {
-  await within((async () => {
-    while (level(gate).fds > expected.fds || level(gate).servers > expected.servers) await new Promise(setImmediate);
-  })(), () => `${JSON.stringify(level(gate))} to come down to ${JSON.stringify(expected)}`);
+  await until(() => `${JSON.stringify(level(gate))} to come down to ${JSON.stringify(expected)}`,
+    () => level(gate).fds <= expected.fds && level(gate).servers <= expected.servers);
 }
 
 async function wave(gate, fronts, options) {

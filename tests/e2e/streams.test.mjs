@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
   HttpConnection, alive, formatEvent, formatRequest, legacyServer, mayGrow, pair, peerFor, post, request, rssBytes, startFixture,
-  startGate, startUpstream, suitePair, use, within,
+  startGate, startUpstream, suitePair, until, use,
 } from '../lib/index.mjs';
 
 const text = (value) => ({ content: [{ type: 'text', text: value }] });
@@ -109,8 +109,7 @@ describe('H8 H10 the stream of a call', () => {
       response.connection.reset();
       if (probe) await probe.until(({ seen }) => seen.some((entry) => 'cancelled' in entry));
       else {
-        let entries = [];
-        while (!entries.some((entry) => 'cancelled' in entry)) entries = await peer.ask('seen');
+        await until('a cancellation', async () => (await peer.ask('seen')).some((entry) => 'cancelled' in entry));
       }
     });
   }
@@ -285,7 +284,7 @@ describe('H12 the transport of 2024', () => {
     const other = await peerFor('sse', world.gate);
     const { pid } = await other.ask('process');
     other.close();
-    await within((async () => { while (alive(pid)) await new Promise(setImmediate); })(), 'the end of the child');
+    await until('the end of the child', () => !alive(pid));
     assert.equal((await post(other.endpoint, other.message('ping', undefined, 1))).status, 404);
   });
 });

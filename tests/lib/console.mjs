@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { load, packageFile } from '../npm/load.mjs';
+import { DEADLINE_MS } from './deadline.mjs';
 import { cli, startServe } from './gate.mjs';
 import { request } from './http.mjs';
 import { peerFor } from './peer.mjs';
@@ -16,7 +17,7 @@ export const axeSource = () => packageFile('axe-core/axe.min.js');
 export async function startBrowser(t) {
   assert.ok(CHROMIUM, 'no Chromium: scripts/setup test installs it');
   const { chromium } = await load('playwright-core');
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'] });
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'], timeout: DEADLINE_MS });
   t?.after(() => browser.close());
   return browser;
 }
@@ -81,6 +82,7 @@ export const callTool = (peer, name, args = {}) => peer.exchange('tools/call', {
 // A page that is signed in as a grant; what the browser complains about is kept in `page.faults`.
 export async function openPage(browser, world, { as = 'boss', colours = 'light', width = 1280, height = 900, elsewhere = [] } = {}) {
   const context = await browser.newContext({ colorScheme: colours, viewport: { width, height }, reducedMotion: 'reduce' });
+  context.setDefaultTimeout(DEADLINE_MS);
   const page = await context.newPage();
   page.faults = [];
   page.on('pageerror', (error) => page.faults.push(String(error)));

@@ -1,6 +1,8 @@
 // Every wait in the tests has an end. The value is generous because a build with
 // sanitizers on a busy machine is slow; it costs nothing when things work.
-export const DEADLINE_MS = Number(process.env.TEST_DEADLINE_MS ?? 60_000);
+export const DEADLINE_MS = Number(process.env.TEST_DEADLINE_MS ?? 120_000);
+
+const POLL_MS = 20; // so that the wait takes nothing from what is waited for
 
 export class DeadlineError extends Error {}
 
@@ -13,6 +15,16 @@ export async function within(promise, what, ms = DEADLINE_MS) {
     return await Promise.race([promise, expiry]);
   } finally {
     clearTimeout(timer);
+  }
+}
+
+// Asks again and again, for what nobody announces, until there is an answer that is not false: that answer.
+export async function until(what, holds, ms = DEADLINE_MS) {
+  for (const end = Date.now() + ms; ;) {
+    const found = await holds();
+    if (found) return found;
+    if (Date.now() > end) throw new DeadlineError(`${typeof what === 'function' ? what() : what}: not within ${ms} ms`);
+    await new Promise((resolve) => { setTimeout(resolve, POLL_MS); });
   }
 }
 

@@ -137,7 +137,7 @@ static int set_up_asleep(void **state) {
     (void)state;
     setenv("SALLYPORT_SANDBOX_FAIL", "awake", 1);
     return open_with((struct sandbox_config){
-        .languages = 1u << SANDBOX_JAVASCRIPT, .warm = SANDBOX_NONE_WARM, .wake_ms = 1000});
+        .languages = 1u << SANDBOX_JAVASCRIPT, .warm = SANDBOX_NONE_WARM, .wake_ms = 3000});
 }
 
 static int tear_down(void **state) {
