@@ -4,8 +4,6 @@
 #include "base/err.h"
 #include "front/gate_config.h"
 
-/* Copies the gate's own settings. Values already in the config stay. */
-void gate_config_from(struct gate_config *config, struct settings *take_settings);
 enum { GATE_STORE_FAILED = 4 };
 /* Runs until a signal stops it or the wrapped server exits. *ret_exit is the exit status. When the gate
  * cannot start, it is set only if a store is the reason. */

@@ -84,3 +84,6 @@ struct gate_config {
     uint64_t park_ms;             /* how long a question waits for a stateless client; 0: the default */
     struct gate_site site;        /* over HTTP; all zero: no pages */
 };
+
+/* Copies the gate's own settings. Values already in the config stay. */
+void gate_config_from(struct gate_config *config, struct settings *take_settings);
