@@ -1,6 +1,7 @@
 // Packages for code: `sallyport code packages`, the argument `packages` and the tool install_package. Most are made on the spot and served by
 // an index and a registry of the test's own; the ready list comes from the real ones.
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -80,6 +81,29 @@ result = tried`, ['tiny-gate']);
   assert.match((await pack('lst')).stderr, /did you mean `list`/);
   assert.match((await pack('add', '--', '--index-url=http://x')).stderr, /no name of a package/);
   assert.match((await pack('add', 'git+https://x/y')).stderr, /no name of a package/);
+});
+
+// Text that packs well and text that does not, with repetitions near and far.
+function mixed() {
+  const parts = [];
+  for (let i = 0, last = 'start'; i < 4000; i++) {
+    last = createHash('sha256').update(last).digest(i % 3 ? 'hex' : 'base64');
+    parts.push(last, 'x'.repeat(i % 700), parts[(i * 7919) % parts.length] ?? '', `line ${i}\n`);
+  }
+  return parts.join('');
+}
+
+test('what zlib has packed, in Python and in Node, is unpacked byte for byte', async (t) => {
+  if (lacksPip(t)) return;
+  const data = mixed(), sum = createHash('sha256').update(data).digest('hex');
+  const { pack, run } = await world(t, {
+    wheels: makeWheels([{ name: 'tiny-data', version: '1.0', files: { 'tiny_data/__init__.py': '', 'tiny_data/data.txt': data } }]),
+    packages: [makePackage('tiny-data', '1.0.0', { 'index.js': 'exports.sum = require("crypto").createHash("sha256").update(require("fs").readFileSync(__dirname + "/data.txt")).digest("hex")', 'data.txt': data })],
+  });
+  assert.equal((await pack('add', 'tiny-data==1.0', 'npm:tiny-data@1')).code, 0);
+  const python = 'import hashlib, os, tiny_data\nresult = hashlib.sha256(open(os.path.join(os.path.dirname(tiny_data.__file__), "data.txt"), "rb").read()).hexdigest()';
+  assert.equal((await run(python, ['tiny-data==1.0'])).result, sum);
+  assert.equal((await run('require("tiny-data").sum', ['npm:tiny-data'], 'js')).result, sum);
 });
 
 // tests/unit/packages/test_archive.c has more of them.
