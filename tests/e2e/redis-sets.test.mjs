@@ -49,7 +49,7 @@ const limitRefuses = (peers) => Promise.all(peers.map((peer) => until('the limit
 
 describe('Sentinel', () => {
   test('a master that is killed under load: another takes over, and never more than N calls pass', async (t) => {
-    const set = use(t, await startSentinels());
+    const set = use(t, await startSentinels({ dies: true }));
     const N = 2000;
     const { calls, peers } = await gatesBefore(t, blocks({ pay: { limits: [daily(N)] }, short: { limits: [{ counter: 's', kind: 'sliding', window: 3, max: 1000 }] } }), set);
     const before = set.master(), running = load(peers, 'pay');

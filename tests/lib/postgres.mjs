@@ -3,7 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { chownSync, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { userInfo } from 'node:os';
-import { Inbox } from './deadline.mjs';
+import { Inbox, until } from './deadline.mjs';
 import { lineSplitter } from './lines.mjs';
 import { tempDir } from './temp.mjs';
 
@@ -55,10 +55,10 @@ export async function startPostgres({ follows } = {}) {
   let server;
   const start = async () => {
     server = run();
-    for (const until = Date.now() + 60_000; !psql('SELECT 1').ok;) {
-      if (Date.now() > until || server.exitCode !== null) throw new Error('PostgreSQL does not come up');
-      await new Promise((done) => setTimeout(done, 50));
-    }
+    await until('PostgreSQL', () => {
+      if (server.exitCode !== null) throw new Error('PostgreSQL does not come up');
+      return psql('SELECT 1').ok;
+    });
   };
   const stop = (signal = 'SIGQUIT') => new Promise((done) => {
     if (server.exitCode !== null || server.signalCode !== null) return done();

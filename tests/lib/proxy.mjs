@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { DEADLINE_MS } from './deadline.mjs';
+import { until } from './deadline.mjs';
 import { freePort, start } from './process.mjs';
 import { tempDir } from './temp.mjs';
 
@@ -12,10 +12,10 @@ const accepts = (port) => new Promise((resolve) => {
 });
 
 async function up(name, child, port) {
-  for (const end = Date.now() + DEADLINE_MS; !(await accepts(port));) {
-    if (Date.now() > end || child.status) throw new Error(`${name} does not come up; scripts/setup test installs it\n${child.stderr}`);
-    await new Promise((done) => setTimeout(done, 20));
-  }
+  await until(() => `${name} (scripts/setup test installs it)\n${child.stderr}`, async () => {
+    if (child.status) throw new Error(`${name} does not come up\n${child.stderr}`);
+    return accepts(port);
+  });
   return { origin: `http://127.0.0.1:${port}`, url: `http://127.0.0.1:${port}/mcp`, port, child, stop: () => child.stop() };
 }
 

@@ -2,7 +2,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DEADLINE_MS } from './deadline.mjs';
+import { until } from './deadline.mjs';
 import { freePort } from './process.mjs';
 import { tempDir } from './temp.mjs';
 
@@ -15,10 +15,7 @@ export async function startRedis({ config = '', dir = tempDir('redis'), wrap = [
   const up = async () => {
     const [program, ...words] = [...wrap, 'redis-server', file];
     child = spawn(program, words, { stdio: 'ignore' });
-    for (const end = Date.now() + DEADLINE_MS; cli('PING') === '';) {
-      if (Date.now() > end) throw new Error('redis-server does not come up; scripts/setup test installs it');
-      await new Promise((done) => setTimeout(done, 20));
-    }
+    await until('redis-server (scripts/setup test installs it)', () => cli('PING') !== '');
   };
   await up();
   const stop = () => new Promise((done) => {
@@ -29,10 +26,8 @@ export async function startRedis({ config = '', dir = tempDir('redis'), wrap = [
   return { dsn: `unix://${socket}`, socket, cli, signal: (name) => child.kill(name), restart: async () => { await stop(); await up(); }, stop };
 }
 
-const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
-async function until(what, holds) {
-  for (const end = Date.now() + DEADLINE_MS; !holds(); await sleep(50)) if (Date.now() > end) throw new Error(`never: ${what}`);
-}
+// After which silence a server counts as dead: soon where a test kills one, and late elsewhere, so that a busy machine takes none for dead.
+const DEAD_SOON_MS = 1000, DEAD_LATE_MS = 30_000;
 
 /** A server on a TCP port, which the others of its set find: {port, cli, pid, signal, stop} */
 async function startNode(port, config, { program = [], tls } = {}) {
@@ -46,14 +41,14 @@ async function startNode(port, config, { program = [], tls } = {}) {
   return { port, cli, signal: (name) => child.kill(name), stop: () => { child.kill('SIGKILL'); return gone; } };
 }
 
-/** One master, two replicas and three Sentinels that call it `shop`: {dsn, servers, sentinels, master(), stop()}. tls: {cert, key, ca} of all of them. */
-export async function startSentinels({ servers: count = 3, tls } = {}) {
+/** One master, two replicas and three Sentinels that call it `shop`: {dsn, servers, sentinels, master(), stop()}. tls: {cert, key, ca} of all of them; `dies`: one will be killed. */
+export async function startSentinels({ servers: count = 3, tls, dies = false } = {}) {
   const servers = [];
   for (let i = 0; i < count; i++) servers.push(await startNode(await freePort(), `repl-diskless-sync-delay 0${i ? `\nreplicaof 127.0.0.1 ${servers[0].port}` : ''}`, { tls }));
   await until('every replica follows', () => servers.slice(1).every(({ cli }) => cli('INFO', 'replication').includes('master_link_status:up')));
   const sentinels = [];
   for (let i = 0; i < 3; i++)
-    sentinels.push(await startNode(await freePort(), `sentinel monitor shop 127.0.0.1 ${servers[0].port} 2\nsentinel down-after-milliseconds shop 700\nsentinel failover-timeout shop 4000`, { program: ['--sentinel'], tls }));
+    sentinels.push(await startNode(await freePort(), `sentinel monitor shop 127.0.0.1 ${servers[0].port} 2\nsentinel down-after-milliseconds shop ${dies ? DEAD_SOON_MS : DEAD_LATE_MS}\nsentinel failover-timeout shop 4000`, { program: ['--sentinel'], tls }));
   await until('the Sentinels know each other and every replica', () =>
     sentinels.every(({ cli }) => { const text = cli('SENTINEL', 'MASTER', 'shop'); return /num-other-sentinels\n2\n/.test(text) && text.includes(`num-slaves\n${count - 1}\n`); }));
   const master = () => Number(sentinels[2].cli('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'shop').split('\n')[1]);
@@ -65,7 +60,7 @@ export async function startSentinels({ servers: count = 3, tls } = {}) {
 export async function startCluster({ replicas = 0 } = {}) {
   const nodes = [];
   for (let i = 0; i < 3 * (replicas + 1); i++)
-    nodes.push(await startNode(await freePort(), `cluster-enabled yes\ncluster-port ${await freePort()}\ncluster-node-timeout 1000\nrepl-diskless-sync-delay 0`));
+    nodes.push(await startNode(await freePort(), `cluster-enabled yes\ncluster-port ${await freePort()}\ncluster-node-timeout ${replicas ? DEAD_SOON_MS : DEAD_LATE_MS}\nrepl-diskless-sync-delay 0`));
   const words = ['--cluster', 'create', ...nodes.map(({ port }) => `127.0.0.1:${port}`), '--cluster-replicas', String(replicas), '--cluster-yes'];
   const made = spawnSync('redis-cli', words, { encoding: 'utf8' });
   if (made.status !== 0) throw new Error(made.stdout + made.stderr);
