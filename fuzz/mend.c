@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         CHECK(!mend_text(buf_slice(&out), &again));
     }
     buf_reset(&again);
-    if (fault == TAPE_OK && mend_nulls(&t, &a, &again)) {
+    if (fault == TAPE_OK && mend_envelope(&t, &a, &again)) {
         cleanup_tape struct tape after;
         tape_init(&after);
         CHECK(tape_parse(&after, buf_slice(&again), NULL) == TAPE_OK);

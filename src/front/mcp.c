@@ -15,6 +15,8 @@
 
 #define MODERN_VERSION "2026-07-28"
 
+#define SESSION_HEADER_MAX 64
+
 struct exchange { /* a request that waits for its answer */
     struct call_sink sink;
     struct front *front;
@@ -74,12 +76,29 @@ static void on_drained(void *owner) {
         call_pause(ex->sink.call, false);
 }
 
+/* The header with the id of the session that `initialize` opens; nothing for other requests. */
+static struct slice session_header(const struct exchange *ex, char line[SESSION_HEADER_MAX]) {
+    if (!ex->opens)
+        return (struct slice){0};
+    int n = snprintf(line, SESSION_HEADER_MAX, "Mcp-Session-Id: %s\r\n", ex->fs->id);
+    return slice_of(line, (size_t)n);
+}
+
+/* initialize was answered: from now on requests find the session by its id, or it is closed. */
+static void session_opened(struct front_session *fs) {
+    if (!fs->session->init_done)
+        return;
+    fs->known = true;
+    map_put(&fs->front->sessions, slice_str(fs->id), fs);
+}
+
 static void stream_start(struct exchange *ex) {
+    char line[SESSION_HEADER_MAX];
     if (ex->streaming || ex->stream)
         return;
-    if (!ex->fs || ex->opens) {
+    if (!ex->fs || ex->opens) { /* a server may log before it answers initialize */
         ex->streaming = true;
-        front_events_begin(ex->conn, (struct slice){0});
+        front_events_begin(ex->conn, session_header(ex, line));
         return;
     }
     ex->stream = front_stream_new(ex->fs);
@@ -141,20 +160,6 @@ static int status_of(const struct exchange *ex, const struct session_out *out) {
     return code <= RPC_HEADER_MISMATCH && code >= RPC_VERSION_UNSUPPORTED ? 400 : 200;
 }
 
-/* initialize was answered: the session gets its id, or is closed. */
-static void answer_initialize(struct exchange *ex, const struct session_out *out) {
-    struct front_session *fs = ex->fs;
-    if (!fs->session->init_done) {
-        front_answer_message(ex->conn, status_of(ex, out), (struct slice){0}, out);
-        return;
-    }
-    fs->known = true;
-    map_put(&fs->front->sessions, slice_str(fs->id), fs);
-    char line[64];
-    int n = snprintf(line, sizeof(line), "Mcp-Session-Id: %s\r\n", fs->id);
-    front_answer_message(ex->conn, 200, slice_of(line, (size_t)n), out);
-}
-
 /* A session whose id was not sent yet cannot be closed while its call is on the stack. */
 static void close_later(struct io_timer *timer) {
     front_session_close(container_of(timer, struct front_session, idle));
@@ -168,16 +173,19 @@ static void exchange_free(struct exchange *ex) {
 
 static void exchange_reply(struct call_sink *sink, const struct session_out *out) {
     struct exchange *ex = exchange_of(sink);
+    char line[SESSION_HEADER_MAX];
+    if (ex->opens)
+        session_opened(ex->fs);
     if (ex->stream) {
         front_stream_put(ex->stream, out);
         front_stream_finish(ex->stream);
     } else if (ex->streaming) {
         front_events_put(ex->conn, SLICE("message"), (struct slice){0}, out);
         front_events_end(ex->conn);
-    } else if (ex->opens) {
-        answer_initialize(ex, out);
     } else {
-        front_answer_message(ex->conn, status_of(ex, out), (struct slice){0}, out);
+        const bool is_open = ex->opens && ex->fs->known;
+        front_answer_message(ex->conn, status_of(ex, out),
+                             is_open ? session_header(ex, line) : (struct slice){0}, out);
     }
     exchange_free(ex);
 }

@@ -57,8 +57,8 @@ void msg_unref(struct msg *m) {
     m->pool->free_count++;
 }
 
-/* *ret_fault is the result of parsing. A refused message with members that are null leaves the text without
- * them in `mended`. */
+/* *ret_fault is the result of parsing. A refused message whose envelope can be mended leaves the text that is
+ * in `mended`. */
 static struct msg *read_once(struct msg_pool *p, struct block *block, struct slice bytes, struct arena *a,
                              struct msg_refusal *ret_refusal, enum tape_fault *ret_fault,
                              struct buf *mended) {
@@ -71,7 +71,7 @@ static struct msg *read_once(struct msg_pool *p, struct block *block, struct sli
         r.why = tape_fault_text(fault);
     } else {
         r.code = rpc_read(&m->tape, &m->rpc, &r.why);
-        if (r.code && mended && !mend_nulls(&m->tape, a, mended))
+        if (r.code && mended && !mend_envelope(&m->tape, a, mended))
             buf_reset(mended);
         if (r.code && m->rpc.id)
             r.id = arena_dup(a, tape_raw(&m->tape, m->rpc.id));
@@ -85,7 +85,7 @@ static struct msg *read_once(struct msg_pool *p, struct block *block, struct sli
     return m;
 }
 
-/* Reads the bytes, and once more without members of the envelope that are null. */
+/* Reads the bytes, and once more with an envelope that was mended. */
 static struct msg *read_bytes(struct msg_pool *p, struct block *block, struct slice bytes, struct arena *a,
                               struct msg_refusal *ret_refusal, enum tape_fault *ret_fault) {
     cleanup_buf struct buf mended;

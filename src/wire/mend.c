@@ -72,7 +72,18 @@ bool mend_text(struct slice text, struct buf *out) {
     return kept && !out->full;
 }
 
-bool mend_nulls(const struct tape *t, struct arena *a, struct buf *out) {
+/* The integer in front of `.0`, as programs write it whose only numbers are fractions; else empty. */
+static struct slice whole_number(struct slice text) {
+    struct slice zeros = text, whole;
+    if (!slice_cut(&zeros, '.', &whole) || !zeros.len)
+        return (struct slice){0};
+    for (size_t i = 0; i < zeros.len; i++)
+        if (zeros.ptr[i] != '0')
+            return (struct slice){0};
+    return whole;
+}
+
+bool mend_envelope(const struct tape *t, struct arena *a, struct buf *out) {
     static const char *const names[] = {"method", "params", "error", "result"};
     const char *drop[ARRAY_LEN(names) + 1] = {NULL};
     size_t dropped = 0;
@@ -89,12 +100,18 @@ bool mend_nulls(const struct tape *t, struct arena *a, struct buf *out) {
         else if (is_null)
             drop[dropped++] = names[i];
     }
+    const uint32_t id = tape_get_str(t, 0, "id"), method = tape_get_str(t, 0, "method");
+    const bool is_answer = !method || tape_is(t, method, TAPE_NULL);
+    struct slice whole = {0};
+    if (id && is_answer && tape_is(t, id, TAPE_NUMBER))
+        whole = whole_number(tape_raw(t, id));
     struct splice s;
     splice_init(&s, t->src, a);
-    if (!dropped && !result)
+    if (!dropped && !result && !whole.len)
         return false;
     return (!dropped || splice_drop_members(&s, t, 0, drop)) &&
-           (!result || splice_value(&s, t, result, SLICE("{}"))) && splice_write(&s, out);
+           (!result || splice_value(&s, t, result, SLICE("{}"))) &&
+           (!whole.len || splice_value(&s, t, id, whole)) && splice_write(&s, out);
 }
 
 struct slice mend_mark(struct slice text) {

@@ -46,7 +46,7 @@ static void test_text_over_its_ceiling(void **state) {
     assert_false(mend_text(SLICE("\"\xff\xff\""), &out));
 }
 
-static void test_nulls(void **state) {
+static void test_envelope(void **state) {
     (void)state;
     static const struct {
         const char *text, *mended;
@@ -61,6 +61,12 @@ static void test_nulls(void **state) {
         {"{\"method\":\"x\",\"result\":null,\"params\":{\"result\":null}}",
          "{\"method\":\"x\",\"params\":{\"result\":null}}"},
         {"{\"p\\u0061rams\":null,\"method\":\"x\"}", "{\"method\":\"x\"}"},
+        {"{\"id\":7.0,\"result\":{}}", "{\"id\":7,\"result\":{}}"},
+        {"{\"id\":-12.000,\"method\":null,\"error\":{}}", "{\"id\":-12,\"error\":{}}"},
+        {"{\"id\":7.0,\"method\":\"x\"}", NULL}, /* a request keeps its own spelling, or is refused */
+        {"{\"id\":7.5,\"result\":{}}", NULL},
+        {"{\"id\":7.0e1,\"result\":{}}", NULL},
+        {"{\"id\":\"7.0\",\"result\":{}}", NULL},
         {"{\"id\":null,\"jsonrpc\":null,\"method\":\"x\"}", NULL},
         {"{\"Params\":null,\"method\":\"x\"}", NULL},
         {"{\"error\":{}}", NULL},
@@ -75,7 +81,7 @@ static void test_nulls(void **state) {
         arena_init(&a);
         buf_init(&out, 4096);
         assert_int_equal(tape_parse(&t, slice_str(rows[i].text), NULL), TAPE_OK);
-        bool mended = mend_nulls(&t, &a, &out);
+        bool mended = mend_envelope(&t, &a, &out);
         if (mended != (rows[i].mended != NULL) || (mended && !slice_is(buf_slice(&out), rows[i].mended)))
             fail_msg("%s: `%.*s`", rows[i].text, SLICE_FMT(buf_slice(&out)));
     }
@@ -92,7 +98,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_text_over_its_ceiling),
-        cmocka_unit_test(test_nulls),
+        cmocka_unit_test(test_envelope),
         cmocka_unit_test(test_mark),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
