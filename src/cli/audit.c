@@ -569,7 +569,7 @@ static void verify_rest(struct buf *out, const struct audit_report *r) {
         buf_printf(out, "%" PRIu64 " rings could not be read and were set aside as unread-ring-*\n",
                    r->rings.aside);
     if (!r->gaps && !r->rings.unrecorded && !r->rings.left && !r->rings.aside)
-        buf_put_str(out, "no gaps, no unread rings\n");
+        buf_put_str(out, "no gaps; no records are missing or waiting\n");
     if (r->rings.running)
         buf_printf(out, "gates that run: %" PRIu64 "; their newest records may not be in the log yet\n",
                    r->rings.running);

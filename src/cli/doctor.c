@@ -118,10 +118,10 @@ struct doctor_finding *cli_doctor_note(struct doctor_findings *all, enum doctor_
 static void check_uids(struct doctor_findings *all, const struct sandbox *s) {
     const char *text;
     if (sandbox_own_uids(s, &text)) {
-        cli_doctor_note(all, DOCTOR_GOOD, "uids", "", "each sandbox has its own, out of %s", text);
+        cli_doctor_note(all, DOCTOR_GOOD, "uids", "", "each sandbox has a user id of its own, from %s", text);
     } else if (*text) {
         cli_doctor_note(all, DOCTOR_ODD, "uids", "",
-                        "all sandboxes share one, and with it what the kernel counts by user: %s", text)
+                        "all sandboxes share one user id and the kernel's limits per user: %s", text)
             ->fix = SLICE(
             "nothing to do for one user. For tenants that do not trust each other: one gate for each, or "
             "a gate that runs as root, with a free range in `code.uids: FIRST-LAST`");
@@ -144,12 +144,13 @@ static void check_sandbox(struct doctor_findings *all, const struct sandbox *s, 
         f->fix = slice_str(advice_for(why));
     const int group = sandbox_group(s, &lacks);
     if (group) {
-        cli_doctor_note(
-            all, DOCTOR_GOOD, "cgroups", "",
-            "version %d: bound all sandboxes together, and the processes of each with profile proc", group);
+        cli_doctor_note(all, DOCTOR_GOOD, "cgroups", "",
+                        "version %d: limits hold for all sandboxes together, and for the processes of each "
+                        "with profile proc",
+                        group);
     } else {
-        f = cli_doctor_note(all, DOCTOR_ODD, "cgroups", "", "none; limits are those of each process: %s",
-                            lacks);
+        f = cli_doctor_note(all, DOCTOR_ODD, "cgroups", "",
+                            "not available; limits hold for each process separately: %s", lacks);
         f->fix = SLICE("run the gate as a service with Delegate=yes");
     }
     check_uids(all, s);

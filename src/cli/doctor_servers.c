@@ -69,7 +69,8 @@ static void note_answer(struct doctor_findings *all, struct cli_asked *a, bool n
         return;
     }
     if (no_start) {
-        cli_doctor_note(all, DOCTOR_GOOD, "server", s->name, s->url ? "not asked" : "is there, not started");
+        cli_doctor_note(all, DOCTOR_GOOD, "server", s->name,
+                        s->url ? "not contacted" : "program found, not started");
         return;
     }
     struct slice why = glyph_printable(slice_str(a->err.text), sizeof(a->err.text), &all->arena);

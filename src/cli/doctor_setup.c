@@ -91,7 +91,7 @@ static void check_state_files(struct doctor_findings *all, const char *home) {
     if (dir)
         closedir(dir);
     if (!bad && keys)
-        cli_doctor_note(all, DOCTOR_GOOD, "keys", home, "%zu keys and stores, for you alone", keys);
+        cli_doctor_note(all, DOCTOR_GOOD, "keys", home, "%zu keys and stores, closed to other users", keys);
 }
 
 /* The nearest existing parent directory: can the missing ones be created in it? */
@@ -114,9 +114,9 @@ static void note_ship(void *ctx, const struct tape *page) {
     const uint32_t fault = tape_get_str(page, 0, "audit_ship_fault");
     if (!fault)
         return;
-    struct doctor_finding *f =
-        cli_doctor_note(all, DOCTOR_ODD, "audit", "audit.ship", "the log waits at home: %.*s",
-                        SLICE_FMT(tape_text(page, fault, &all->arena)));
+    struct doctor_finding *f = cli_doctor_note(all, DOCTOR_ODD, "audit", "audit.ship",
+                                               "records wait in the home to be shipped: %.*s",
+                                               SLICE_FMT(tape_text(page, fault, &all->arena)));
     f->fix = SLICE("start the database, or correct `audit.ship.dsn`");
 }
 
@@ -148,7 +148,7 @@ static void check_audit(struct doctor_findings *all, const char *home) {
         f->fix = SLICE("start a gate: it reads them");
     }
     if (!f && access(home, F_OK) == 0)
-        cli_doctor_note(all, DOCTOR_GOOD, "audit", home, "no unread rings");
+        cli_doctor_note(all, DOCTOR_GOOD, "audit", home, "no records are missing or waiting");
     cli_gates_each(home, note_ship, all);
 }
 
@@ -167,7 +167,7 @@ static void check_home(struct doctor_findings *all, const char *home) {
         f->fix = arena_printf(&all->arena, "chown -R %u %.*s, or set SALLYPORT_HOME", geteuid(),
                               SLICE_FMT(quoted(all, home)));
     } else if (check_mode(all, "state", home, &st, 077)) {
-        cli_doctor_note(all, DOCTOR_GOOD, "state", home, "yours alone, and writable");
+        cli_doctor_note(all, DOCTOR_GOOD, "state", home, "writable, closed to other users");
         check_state_files(all, home);
     } else {
         check_state_files(all, home);
@@ -207,11 +207,11 @@ static void check_settings_files(struct doctor_findings *all, const struct setti
     if (s->tls.cert)
         check_file(all, "tls", s->tls.cert, 022);
     if (s->tls.key && check_file(all, "tls", s->tls.key, 077))
-        cli_doctor_note(all, DOCTOR_GOOD, "tls", s->tls.key, "for you alone");
+        cli_doctor_note(all, DOCTOR_GOOD, "tls", s->tls.key, "closed to other users");
     if (s->fleet.cert)
         check_file(all, "fleet", s->fleet.cert, 022);
     if (s->fleet.key && check_file(all, "fleet", s->fleet.key, 077))
-        cli_doctor_note(all, DOCTOR_GOOD, "fleet", s->fleet.key, "for you alone");
+        cli_doctor_note(all, DOCTOR_GOOD, "fleet", s->fleet.key, "closed to other users");
     if (fine)
         cli_doctor_note(all, DOCTOR_GOOD, "settings", s->path ? s->path : s->client_files.items[0],
                         "%zu server%s", s->server_count, s->server_count == 1 ? "" : "s");
@@ -226,7 +226,7 @@ static struct settings *load_settings(struct doctor_findings *all, const struct 
     const bool own = opt->config || (found && !opt->client_files.count);
     struct doctor_finding *f;
     if (!own && !opt->client_files.count) {
-        f = cli_doctor_note(all, DOCTOR_ODD, "settings", path, "there are none; checked with the defaults");
+        f = cli_doctor_note(all, DOCTOR_ODD, "settings", path, "no such file; checked with the defaults");
         f->fix = SLICE("sallyport init proposes them from the servers that your agents use");
         /* A user without settings may still use `sallyport code`. */
         settings_load_text(path, SLICE("version: \"1\"\ncode: {enabled: true}\n"), false, &s, &err);
@@ -344,7 +344,7 @@ static void check_port(struct doctor_findings *all, const struct settings *s, co
         f->fix = slice_str(cli_doctor_port_fix(err.text));
     } else if (!io_is_loopback(s->bind) && !s->tls.cert && !s->plain_http && !s->trusted_proxies.count) {
         f = cli_doctor_note(all, DOCTOR_ODD, "port", at.ptr,
-                            "free, but other machines reach it, and tokens travel in the clear");
+                            "free, but other machines can reach it, and tokens are sent unencrypted");
         f->fix = SLICE("tls: {cert: FILE, key: FILE} in the settings, or listen on 127.0.0.1");
     } else {
         cli_doctor_note(all, DOCTOR_GOOD, "port", at.ptr, "free");

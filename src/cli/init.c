@@ -219,7 +219,7 @@ static int run_text(struct init *in, struct buf *out, struct err *err) {
     if (status != CLI_OK || in->opt->dry_run)
         return status;
     if (!in->opt->yes && !(on_terminal(in->opt) && may_write(in, out, err))) {
-        buf_put_str(out, "Nothing was written; --yes does it.\n");
+        buf_put_str(out, "Nothing was written. Run again with --yes to write these files.\n");
         show(out);
         return CLI_NO;
     }

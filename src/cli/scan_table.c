@@ -90,7 +90,7 @@ static void table_prune(const struct risk_survey *s, struct arena *a, struct buf
     qsort(sorted, s->count, sizeof *sorted, by_tokens);
     for (size_t i = 0; s->count > PRUNE_SHOWN && i < PRUNE_SHOWN; i++) {
         struct slice name = glyph_printable(sorted[i]->entry.name, 48, a);
-        buf_printf(out, "%s%.*s (%u)", i ? ", " : "; the dearest, to hide when not needed: ", SLICE_FMT(name),
+        buf_printf(out, "%s%.*s (%u)", i ? ", " : "; the largest, to hide when not needed: ", SLICE_FMT(name),
                    sorted[i]->entry.tokens);
     }
     buf_put_str(out, ".\n");

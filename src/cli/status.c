@@ -12,6 +12,7 @@
 #include "cli/gates.h"
 #include "cli/limits.h"
 #include "cli/when.h"
+#include "policy/tick.h"
 #include "state/state.h"
 #include "state/stores.h"
 #include "wire/emit.h"
@@ -177,20 +178,29 @@ static void put_gate_server(const struct tape *t, uint32_t node, struct arena *a
     buf_put_char(out, '\n');
 }
 
+static const char *local_time(struct slice rfc3339, char text[AUDIT_TIME_TEXT]) {
+    uint64_t ms = 0;
+    if (!policy_time_parse(rfc3339, &ms))
+        return "unknown";
+    audit_format_local_time(ms * 1000, text);
+    return text;
+}
+
 static void text_gate(void *ctx, const struct tape *t) {
     struct buf *out = ctx;
+    char time[AUDIT_TIME_TEXT];
     cleanup_arena struct arena a;
     arena_init(&a);
-    buf_printf(out, "Gate: pid %.*s, %.*s, since %.*s, sessions: %.*s\n",
+    buf_printf(out, "Gate: pid %.*s, %.*s, since %s, sessions: %.*s\n",
                SLICE_FMT(tape_raw(t, tape_get_str(t, 0, "pid"))),
                SLICE_FMT(tape_text(t, tape_get_str(t, 0, "listen"), &a)),
-               SLICE_FMT(tape_text(t, tape_get_str(t, 0, "started_at"), &a)),
+               local_time(tape_text(t, tape_get_str(t, 0, "started_at"), &a), time),
                SLICE_FMT(tape_raw(t, tape_get_str(t, 0, "sessions"))));
-    static const char *const notes[][2] = {{"restart_needed_for", "needs a new start for"},
-                                           {"settings_fault", "the newest settings are not in force"},
+    static const char *const notes[][2] = {{"restart_needed_for", "restart needed for"},
+                                           {"settings_fault", "the newest settings are not used"},
                                            {"audit_fault", "the audit log cannot be written"},
                                            {"state_fault", "limits cannot be counted"},
-                                           {"audit_ship_fault", "the audit log waits to be shipped"}};
+                                           {"audit_ship_fault", "the audit log is not shipped"}};
     for (size_t i = 0; i < ARRAY_LEN(notes); i++) {
         uint32_t note = tape_get_str(t, 0, notes[i][0]);
         if (note)
@@ -269,7 +279,10 @@ static void status_text(struct status *s, struct buf *out) {
         return;
     }
     state_stores_missing(s->home, text_lost, out);
+    const size_t before = out->len;
     cli_gates_each(s->home, text_gate, out);
+    if (out->len == before)
+        buf_put_str(out, "No gate is running.\n");
     status_text_state(s, out);
     if (s->rings.unrecorded)
         buf_printf(out, "Not in the audit log: %" PRIu64 " records, because it was full\n",

@@ -249,7 +249,8 @@ int fleet_apply(struct fleet *fleet, struct settings *take_settings, struct err 
     fleet->front->core->many->discovery_keep = (uint32_t)to->discovery.keep;
     fleet->front->core->many->list_ms = to->discovery.timeout_ms;
     say_unguarded(fleet);
-    log_info("%zu server(s): %zu started, %zu stopped", count, count + ended - before, ended);
+    log_info("%zu server%s configured: %zu new or changed, %zu removed or replaced", count,
+             count == 1 ? "" : "s", count + ended - before, ended);
     announce_changes(fleet->front->core);
     return rc;
 }

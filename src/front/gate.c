@@ -311,6 +311,8 @@ static void log_listening(const struct gate *g) {
         bool v6 = strchr(config->bind, ':') != NULL;
         log_info("listening on %s://%s%s%s:%u%s", g->http.tls ? "https" : "http", v6 ? "[" : "", config->bind,
                  v6 ? "]" : "", g->http.port, config->transport == GATE_SSE ? "/sse" : "/mcp");
+        if (config->settings)
+            log_info("console: `sallyport ui` prints a link that signs you in");
     }
     log_set_timed(true);
 }

@@ -309,6 +309,7 @@ static void announce(struct supervisor *s) {
     s->announced = true;
     log_info("listening on %s://%s%s%s:%u/mcp, %u worker(s)", c->settings->tls.cert ? "https" : "http",
              six ? "[" : "", c->bind, six ? "]" : "", c->port, s->count);
+    log_info("console: `sallyport ui` prints a link that signs you in");
     log_set_timed(true);
     log_flush();
     notify("READY=1");

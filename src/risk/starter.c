@@ -260,7 +260,7 @@ static void comment_prune(const struct risk_entry *const *list, size_t count, st
         total += sorted[i]->tokens;
     buf_printf(out,
                "# Definitions cost about %llu tokens in every conversation. Hide what is not needed; the "
-               "dearest:\n# hide:\n",
+               "largest:\n# hide:\n",
                (unsigned long long)total);
     for (size_t i = 0; i < count && i < PRUNE_MAX; i++) {
         buf_put_str(out, "#   - ");

@@ -478,8 +478,10 @@ static int create_check(struct state_grants *g, const struct state_grant *grant,
         return -1;
     const struct state_grant *there = state_grants_by_name(g, slice_str(grant->name));
     if (there) /* the audit log could not distinguish them */
-        return err_set(err, "there is a grant `%s` already%s", grant->name,
-                       there->revoked_ms ? ", revoked; names are not reused" : "");
+        return err_set(err, "there is already a%s grant `%s`: %s", there->revoked_ms ? " revoked" : "",
+                       grant->name,
+                       there->revoked_ms ? "names are not reused, choose another one"
+                                         : "`sallyport grants rotate` gives it a new token");
     if (g->copy->count >= STATE_GRANTS_MAX)
         return err_set(err, "there are %d grants already", STATE_GRANTS_MAX);
     return 0;

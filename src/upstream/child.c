@@ -60,13 +60,16 @@ static void child_over(struct child *c) {
         return;
     }
     c->base.server->ended_count += !c->finishing;
-    char why[160];
-    const char *name = c->base.server->name;
+    char why[256];
+    const char *name = c->base.server->name, *program = c->base.server->argv[0];
     if (*c->start_text)
         snprintf(why, sizeof(why), "server `%s`: %s", name, c->start_text);
     else if (c->is_oversized)
         snprintf(why, sizeof(why), "server `%s` sent a message of more than %u MB and was ended", name,
                  MSG_BYTES_MAX >> 20);
+    else if (c->start_error == ENOENT && !strchr(program, '/'))
+        snprintf(why, sizeof(why), "server `%s` could not be started: %s: is `%s` in its PATH?", name,
+                 spawn_error_text(c->start_error), program);
     else if (c->start_error)
         snprintf(why, sizeof(why), "server `%s` could not be started: %s", name,
                  spawn_error_text(c->start_error));

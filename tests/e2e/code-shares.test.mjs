@@ -93,7 +93,7 @@ test('a range of uids that belongs to somebody is refused', { skip: !asRoot && '
   assert.match(await doctor('699990-700100'), /sandbox +BAD.*code\.uids 699990-700100 cannot be used: it must not contain 700000/);
   for (const wrong of ['5-10', '-5-100', '1900000000', '1900000000-', '1900000000-5000000000']) assert.match(await doctor(wrong), /code\.uids: write FIRST-LAST/, wrong);
   assert.match(await doctor('none'), /uids +! +all sandboxes share one.*`code\.uids` is none\n +fix: /);
-  assert.match(await doctor(`${FIRST}-${FIRST + 999}`), new RegExp(`uids +ok +each sandbox has its own, out of ${FIRST}-${FIRST + 999}`));
+  assert.match(await doctor(`${FIRST}-${FIRST + 999}`), new RegExp(`uids +ok +each sandbox has a user id of its own, from ${FIRST}-${FIRST + 999}`));
   const taken = readFileSync('/etc/passwd', 'utf8').split('\n').map((line) => Number(line.split(':')[2])).find((uid) => uid >= 1000 && uid < 60000);
   if (taken) assert.match(await doctor(`${taken}-${taken + 99}`), /\/etc\/(passwd|group) gives ids from/);
 });

@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
-import { approve, cli, freePort, legacyServer, peerFor, probeCommand, request, root, run, sallyport, start, startGate, startServe, startUpstream, tempDir, tempFile, use } from '../lib/index.mjs';
+import { approve, cli, freePort, legacyServer, peerFor, probeCommand, request, root, run, sallyport, start, startGate, startServe, startUpstream, tempDir, tempFile, until, use } from '../lib/index.mjs';
 
 const homeOf = () => ({ SALLYPORT_HOME: join(tempDir(), 'home') });
 const ok = async (args, options) => {
@@ -220,6 +220,24 @@ test('make run: what it prints works, its grant is no admin\'s, and a taken port
   const second = await run(join(root, 'scripts/run-demo'), [], { env: { ...homeOf(), PORT: `${port}` } });
   assert.equal(second.code, 1);
   assert.match(second.stderr, new RegExp(`port ${port} is taken.*\nChoose another: make run PORT=${port + 1}`));
+});
+
+test('serve says how to open the console, and status that no gate runs', async (t) => {
+  const env = { ...homeOf(), TZ: 'Asia/Kolkata' };
+  const gate = use(t, await startServe({ env, args: [], config: { version: '1', servers: { probe: { command: probeCommand()[0], args: probeCommand().slice(1) } } } }));
+  await until('the console to be named', async () => gate.stderr.includes('console: `sallyport ui`'));
+  assert.match(gate.stderr, /1 server configured: 1 new or changed, 0 removed or replaced\n/);
+  assert.match((await ok(['status'], { env })).stdout, /^Gate: pid \d+, \S+, since \S+\+05:30, /);
+  await gate.stop();
+  assert.match((await ok(['status'], { env })).stdout, /^No gate is running\.\n/);
+});
+
+test('a grant that exists already: the message has the next command', async () => {
+  const env = homeOf();
+  await ok(['grants', 'create', 'agent1'], { env });
+  assert.match((await cli(['grants', 'create', 'agent1'], { env })).stderr, /there is already a grant `agent1`: `sallyport grants rotate` gives it a new token/);
+  await ok(['grants', 'revoke', 'agent1'], { env });
+  assert.match((await cli(['grants', 'create', 'agent1'], { env })).stderr, /there is already a revoked grant `agent1`: names are not reused/);
 });
 
 test('export without settings says how to get some', async () => {

@@ -103,8 +103,8 @@ describe('audit of a fleet', { skip: postgresPrograms() ? false : 'no PostgreSQL
     assert.match(await ready.text(), /audit log: \d+ records were not shipped: PostgreSQL/);
     await gate.child.waitLine(/the audit log is not shipped: PostgreSQL/, { stream: 'stderr' });
     const env = { SALLYPORT_HOME: home };
-    await until('status to say so', async () => /the audit log waits to be shipped: PostgreSQL/.test((await cli(['status'], { env })).stdout));
-    assert.match((await cli(['doctor'], { env })).stdout, /the log waits at home: PostgreSQL/);
+    await until('status to say so', async () => /the audit log is not shipped: PostgreSQL/.test((await cli(['status'], { env })).stdout));
+    assert.match((await cli(['doctor'], { env })).stdout, /records wait in the home to be shipped: PostgreSQL/);
     await pg.start();
     await until('the rest', async () => (await metric(gate, 'audit_ship_up')) === 1 && (await metric(gate, 'audit_ship_lag_records')) === 0);
     await gate.child.waitLine(/the audit log is shipped again/, { stream: 'stderr' });

@@ -116,8 +116,10 @@ function fakeHome() {
 }
 
 const envOf = (home) => ({ HOME: home, XDG_CONFIG_HOME: '', SALLYPORT_HOME: join(home, 'state') });
-const init = (home, ...args) =>
-  run(sallyport, ['init', '--project', join(home, 'project'), ...args], { env: envOf(home), timeout: 120_000 });
+const init = (home, ...args) => {
+  mkdirSync(join(home, 'project'), { recursive: true });
+  return run(sallyport, ['init', '--project', join(home, 'project'), ...args], { env: envOf(home), timeout: 120_000 });
+};
 const read = (home, path) => readFileSync(join(home, path), 'utf8');
 
 function tree(home) {
@@ -248,7 +250,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))`;
     assert.deepEqual(Object.entries(tree(home)).filter(([path, text]) => FILES[path] && FILES[path] !== text).map(([path]) => path), ['.cursor/mcp.json']);
     await ok(init(home, '--undo'));
     assert.deepEqual(tree(home), FILES);
-    assert.equal((await init(home, '--client', 'curser')).code, 3);
+    assert.equal((await init(home, '--client', 'curser')).code, 2);
   });
 
   const replaced = () => readdirSync(join(home, 'state/init')).filter((name) => name.startsWith('replaced-'));
@@ -575,7 +577,7 @@ describe('doctor', { concurrency: 1 }, () => {
     writeFileSync(join(dir, 'policy.yaml'), 'version: "1"\ndefault: deny\ntools: {read_text_file: {}}\n');
     assert.equal((await run(sallyport, ['grants', 'create', 'agent'], { env })).code, 0);
     const told = await doctor('--no-start');
-    assert.equal(of(told, 'server')[0].text, 'is there, not started');
+    assert.equal(of(told, 'server')[0].text, 'program found, not started');
     // Of the machine we know nothing here: only what stands in the files counts.
     const ours = told.checks.filter(({ check }) => !['sandbox', 'cgroups', 'uids', 'python', 'javascript', 'typescript'].includes(check));
     assert.deepEqual(ours.filter(({ status }) => status !== 'ok'), []);

@@ -99,7 +99,8 @@ test('a server that cannot be reached is named; an invalid address is an error',
   ['scan --upstream nonsense', 4, /scheme is neither http nor https/],
   ['scan --upstream http://127.0.0.1:9/mcp', 4, /connection refused/],
   ['login --url nonsense', 4, /`nonsense` is not an https URL/],
-  ['scan -- /nosuch', 4, /could not be started: No such file/],
+  ['scan -- /nosuch', 4, /could not be started: No such file or directory\n/],
+  ['scan -- nosuch', 4, /could not be started: No such file or directory: is `nosuch` in its PATH\?/],
 ]));
 
 test('before the first gate there is nothing to show or to replay: the command says so', () => answers([
