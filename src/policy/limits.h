@@ -33,7 +33,7 @@
 #define POLICY_SQL_DEPTH_MAX 128    /* parentheses inside each other */
 #define POLICY_SQL_TOKENS_MAX 16384 /* of a statement for PostgreSQL, whose grammar recurses */
 #define POLICY_FILE_PATH_MAX 4096
-#define POLICY_PRESET_NAMES_MAX 1024   /* names of files that a preset protects */
+#define POLICY_PRESET_NAMES_MAX 2048   /* names of files that a preset protects */
 #define POLICY_GLOB_NAME_STEPS 100000  /* work of comparing a tool's name with a pattern */
 #define POLICY_CALLS_MAX 1000000000000 /* largest max of a limit, in whole units */
 #define POLICY_SCHEMA_DEPTH_MAX 200    /* nested applications of schemas, $ref included */
