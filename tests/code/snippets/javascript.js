@@ -79,8 +79,10 @@ const guard = (p, ms) => Promise.race([p, new Promise((_, reject) => setTimeout(
 })();
 //// event loop order
 console.log("1 sync");
-setTimeout(() => console.log("5 timeout"), 20);
-setImmediate(() => console.log("4 immediate"));
+require("fs").stat(".", () => {
+  setTimeout(() => console.log("5 timeout"));
+  setImmediate(() => console.log("4 immediate"));
+});
 process.nextTick(() => console.log("2 tick"));
 Promise.resolve().then(() => console.log("3 micro"));
 //// nested microtasks and timers

@@ -440,11 +440,14 @@ with ThreadPoolExecutor(max_workers=3) as pool:
     print(sorted(f.result() for f in as_completed([pool.submit(pow, 2, n) for n in range(5)])))
 #### a thread that is not joined still prints
 import threading, time
+said = threading.Event()
 def late():
+    said.wait()
     time.sleep(0.05)
     print("late")
 threading.Thread(target=late).start()
 print("main")
+said.set()
 #### atexit and an unclosed file
 import atexit
 f = open("left.txt", "w")
