@@ -141,7 +141,7 @@ static void serve_api(struct admin *a, const struct web_request *r) {
         api_error(&c, 404, "Not found");
     else if (!may(r->who, route))
         api_error(&c, 403, "your role does not allow this");
-    else if (read_body(&c, route))
+    else if (api_params_check(&c) && read_body(&c, route))
         route->serve(&c);
     api_call_end(&c);
 }

@@ -62,10 +62,12 @@ struct api_call {
     int fault;
 };
 
+#define API_WORDS_MAX 8 /* of one parameter, with the NULL at the end */
 struct api_query {
     const char *name;
     const char *help;
     bool number;
+    const char *words[API_WORDS_MAX]; /* the only values, NULL-terminated; empty: any text */
 };
 
 struct api_route {
@@ -110,6 +112,9 @@ void api_page_answer(struct api_call *c, const struct api_page *p);
 /* audit.c. Does the query ask for all gates of the fleet? Responds with an error and returns false if this
  * gate is in none. */
 bool api_query_fleet(struct api_call *c, bool *ret_fleet);
+/* params.c: does the route know every parameter of the query, once each? Responds with an error and returns
+ * false if it does not. */
+bool api_params_check(struct api_call *c);
 /* api_call.c */
 void api_call_begin(struct api_call *c, struct admin *a, const struct web_request *r);
 void api_call_end(struct api_call *c);

@@ -24,17 +24,33 @@ static void put_ref(struct emit *e, const char *schema, const char *type) {
     emit_object_end(e);
 }
 
-static void put_parameter(struct emit *e, struct slice name, const char *in, const char *help, bool number) {
+static void put_words(struct emit *e, const char *const *words) {
+    emit_object(e);
+    put(e, "type", "string");
+    emit_key(e, "enum");
+    emit_array(e);
+    for (; *words; words++)
+        emit_cstr(e, *words);
+    emit_array_end(e);
+    emit_object_end(e);
+}
+
+/* `query` is NULL for a part of the path. */
+static void put_parameter(struct emit *e, struct slice name, const struct api_query *query) {
     emit_object(e);
     emit_key(e, "name");
     emit_str(e, name);
-    put(e, "in", in);
+    put(e, "in", query ? "query" : "path");
     emit_key(e, "required");
-    emit_bool(e, in[0] == 'p');
-    if (help)
-        put(e, "description", help);
+    emit_bool(e, !query);
+    if (query)
+        put(e, "description", query->help);
     emit_key(e, "schema");
-    emit_raw(e, number ? SLICE("{\"type\":\"integer\",\"minimum\":1}") : SLICE("{\"type\":\"string\"}"));
+    if (query && query->words[0])
+        put_words(e, query->words);
+    else
+        emit_raw(e, query && query->number ? SLICE("{\"type\":\"integer\",\"minimum\":1}")
+                                           : SLICE("{\"type\":\"string\"}"));
     emit_object_end(e);
 }
 
@@ -42,9 +58,9 @@ static void put_parameters(struct emit *e, const struct api_route *r) {
     emit_key(e, "parameters");
     emit_array(e);
     for (const char *open = strchr(r->path, '{'); open; open = strchr(open + 1, '{'))
-        put_parameter(e, slice_of(open + 1, (size_t)(strchr(open, '}') - open - 1)), "path", NULL, false);
+        put_parameter(e, slice_of(open + 1, (size_t)(strchr(open, '}') - open - 1)), NULL);
     for (const struct api_query *q = r->query; q && q->name; q++)
-        put_parameter(e, slice_str(q->name), "query", q->help, q->number);
+        put_parameter(e, slice_str(q->name), q);
     emit_array_end(e);
 }
 

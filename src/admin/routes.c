@@ -11,26 +11,29 @@
         {"chain", "records of this chain of the fleet", .number = true},                                     \
         {"before", "records with a lower number: the cursor of the next page", .number = true},              \
         {"after", "records with a higher number", .number = true},                                           \
-        {"kind", "decision, outcome, event or all"},                                                         \
+        {"kind", "records of this kind; all by default", .words = {"decision", "outcome", "event", "all"}},  \
         {"tool", "calls of this tool; a * at the end matches any ending, here and below"},                   \
-        {"server", "calls to this server"}, {"verdict", "allow, deny or approve"},                           \
+        {"server", "calls to this server"},                                                                  \
+        {"verdict", "decisions with this verdict", .words = {"allow", "deny", "approve"}},                   \
         {"rule", "decided by this rule"}, {"reason", "denied for this reason"},                              \
         {"class", "calls of tools of this risk class"}, {"identity", "calls of this identity"},              \
         {"grant", "calls under this grant"}, {"session", "calls of this session"},                           \
         {"method", "messages with this method"}, {"event", "events of this name"},                           \
-        {"outcome", "calls with this outcome"}, {"shadow", "1: only records with a shadow verdict"},         \
+        {"outcome", "calls with this outcome"},                                                              \
+        {"shadow", "1: only records with a shadow verdict", .words = {"1"}},                                 \
         {"parent", "this call, and the calls made by it", .number = true}, {                                 \
         "text", "records that contain all of these words"                                                    \
     }
 
 static const struct api_query audit_query[] = {
     AUDIT_FILTERS,
-    {"order", "newest (default), or oldest: decisions and outcomes separately"},
+    {"order", "newest (default), or oldest: decisions and outcomes separately",
+     .words = {"newest", "oldest"}},
     {"limit", "maximum number of entries; 100 by default", .number = true},
     {0}};
 static const struct api_query export_query[] = {
     AUDIT_FILTERS,
-    {"format", "jsonl (default), csv or cef"},
+    {"format", "jsonl by default", .words = {"jsonl", "csv", "cef"}},
     {"limit", "maximum number of records, the newest ones; a million by default", .number = true},
     {0}};
 #define PAGE_CURSOR                                                                                          \
@@ -40,19 +43,20 @@ static const struct api_query page_query[] = {
 static const struct api_query whole_query[] = {
     {"limit", "maximum number of entries, 1 to 1000; 1000 by default", .number = true}, PAGE_CURSOR, {0}};
 static const struct api_query tools_query[] = {
-    {"known", "1: only what is known already, without asking the server"},
+    {"known", "1: only what is known already, without asking the server", .words = {"1"}},
     {"limit", "maximum number of entries, 1 to 1000; 1000 by default", .number = true},
     PAGE_CURSOR,
     {0}};
 static const struct api_query approvals_query[] = {
-    {"status", "pending, approved, denied, expired or used; all by default"},
+    {"status", "all by default", .words = {"pending", "approved", "denied", "expired", "used"}},
     {"identity", "only those of this requester"},
     {"limit", "maximum number of entries, 1 to 1000, the newest first; 100 by default", .number = true},
     PAGE_CURSOR,
     {0}};
 static const struct api_query known_query[] = {
     {"q", "words in the name of a server or of one of its tools"},
-    {"registry", "`npm`, `pypi`, `go`, `oci`, `crates`, `github` or `remote`"},
+    {"registry", "only servers of this registry",
+     .words = {"npm", "pypi", "go", "oci", "crates", "github", "remote"}},
     {"class", "only servers with a tool of this class"},
     {"limit", "maximum number of entries, 1 to 1000; 100 by default", .number = true},
     PAGE_CURSOR,

@@ -621,29 +621,41 @@ static bool http_query_eq(struct slice encoded, struct slice text) {
     return encoded.len == 0 && text.len == 0;
 }
 
+bool http_query_next(struct slice *query, struct slice *ret_name, struct slice *ret_value) {
+    while (query->len) {
+        slice_cut(query, '&', ret_value);
+        if (!ret_value->len)
+            continue;
+        slice_cut(ret_value, '=', ret_name);
+        return true;
+    }
+    return false;
+}
+
+bool http_query_decode(struct slice encoded, struct buf *out) {
+    buf_reset(out);
+    while (encoded.len) {
+        int c = http_query_byte(&encoded);
+        if (c < 0 || !buf_put_char(out, (char)c))
+            return false;
+    }
+    return true;
+}
+
 bool http_query_get(struct slice query, struct slice name, struct buf *out) {
-    struct slice pair, key, found = {0};
+    struct slice key, value, found = {0};
     buf_reset(out);
     bool there = false;
-    for (bool more = true; more;) {
-        more = slice_cut(&query, '&', &pair);
-        if (pair.len == 0)
-            continue;
-        slice_cut(&pair, '=', &key);
+    while (http_query_next(&query, &key, &value)) {
         if (!http_query_eq(key, name))
             continue;
         /* Parsers differ on which duplicate wins, so duplicates are refused. */
         if (there)
             return false;
-        found = pair;
+        found = value;
         there = true;
     }
-    while (found.len) {
-        int c = http_query_byte(&found);
-        if (c < 0 || !buf_put_char(out, (char)c))
-            return false;
-    }
-    return there;
+    return there && http_query_decode(found, out);
 }
 
 /* ---- chunked bodies --------------------------------------------------------------------------------- */

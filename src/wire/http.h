@@ -104,6 +104,10 @@ bool http_token_ok(struct slice name);
 /* Value of a query parameter, percent-decoded into `out` (reset first; + is a space); false when it is
  * absent, malformed, holds %00 or stands more than once. */
 bool http_query_get(struct slice query, struct slice name, struct buf *out);
+/* Takes the next parameter off the front of a query, name and value still encoded; false at its end. */
+bool http_query_next(struct slice *query, struct slice *ret_name, struct slice *ret_value);
+/* Percent-decodes into `out` (reset first); false when it is malformed or holds %00. */
+bool http_query_decode(struct slice encoded, struct buf *out);
 const char *http_reason(int status);
 
 /* Chunked decoding. `in` is consumed from the front; decoded bytes are moved together in place, so that

@@ -216,6 +216,29 @@ describe('the admin API', { concurrency: 3 }, () => {
     assert.equal((await api('POST', '/api/v1/policies/validate', { as: 'manager', body: '{}', headers: { 'Content-Type': 'text/plain' } })).status, 415);
   });
 
+  test('a query with a parameter that is unknown, given twice or malformed is refused by name, and nothing is done', async (t) => {
+    const { api } = await world(t, { roles: { boss: 'admin' } });
+    const refused = async (method, path, body) => { const { status, json } = await api(method, `/api/v1/${path}`, { as: 'boss', body }); assert.equal(status, 400, path); return json.error; };
+    for (const [path, says] of [
+      ['audit?verdit=deny', 'unknown query parameter `verdit`, did you mean `verdict`?'],
+      ['audit?somewhere=else', 'unknown query parameter `somewhere`'],
+      ['audit?%3Cb%3E=1', 'unknown query parameter `<b>`'],
+      ['audit?verdict=deny&tool=a&verdict=allow', 'the query parameter `verdict` is given more than once'],
+      ['audit?verdict=deny&verd%69ct=deny', 'the query parameter `verdict` is given more than once'],
+      ['audit?tool=%zz', 'the value of `tool` is not percent-encoded text'],
+      ['audit?tool=%00', 'the value of `tool` is not percent-encoded text'],
+      ['audit?verdict=alow', 'verdict must be allow, deny or approve'],
+      ['audit?order=up', 'order must be newest or oldest'],
+      ['audit/export?format=xml', 'format must be jsonl, csv or cef'],
+      ['approvals?status=open', 'status must be pending, approved, denied, expired or used'],
+      ['servers?limit=5&x', 'unknown query parameter `x`'],
+      ['servers/upstream?limit=5', 'this request has no query parameters: remove `limit`'],
+    ]) assert.equal(await refused('GET', path), says);
+    for (const path of ['audit?', 'audit?&&', 'audit?tool=&limit=5', 'audit?v%65rdict=deny', 'approvals?status=pending']) assert.equal((await api('GET', `/api/v1/${path}`, { as: 'boss' })).status, 200, path);
+    assert.equal(await refused('POST', 'stops?dry_run=1', { scope: 'all' }), 'this request has no query parameters: remove `dry_run`');
+    assert.deepEqual((await api('GET', '/api/v1/stops', { as: 'boss' })).json, []);
+  });
+
   test('the audit log can be queried and followed', async (t) => {
     const { api, peer, origin, tokens } = await world(t, { roles: { agent: null, viewer: 'viewer' } });
     const agent = await peer('agent');

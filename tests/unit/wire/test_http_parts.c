@@ -144,6 +144,23 @@ static void test_query_get(void **state) {
     }
 }
 
+static void test_query_parameters_one_by_one(void **state) {
+    (void)state;
+    struct slice query = SLICE("&a=1&&%61=b%3D=&c&=x&"), name, value;
+    const char *want[][2] = {{"a", "1"}, {"%61", "b%3D="}, {"c", ""}, {"", "x"}};
+    for (size_t i = 0; i < ARRAY_LEN(want); i++) {
+        assert_true(http_query_next(&query, &name, &value));
+        assert_true(slice_is(name, want[i][0]) && slice_is(value, want[i][1]));
+    }
+    assert_false(http_query_next(&query, &name, &value));
+    cleanup_buf struct buf out;
+    buf_init(&out, 32);
+    assert_true(http_query_decode(SLICE("b%3D+="), &out));
+    assert_true(slice_is(buf_slice(&out), "b= ="));
+    assert_false(http_query_decode(SLICE("%00"), &out));
+    assert_false(http_query_decode(SLICE("%4"), &out));
+}
+
 /* ---- chunked ---- */
 
 struct chunk_case {
@@ -375,6 +392,7 @@ int main(void) {
         cmocka_unit_test(test_value_and_token_ok),
         cmocka_unit_test(test_reason),
         cmocka_unit_test(test_query_get),
+        cmocka_unit_test(test_query_parameters_one_by_one),
         cmocka_unit_test(test_chunked),
         cmocka_unit_test(test_chunked_ceilings),
         cmocka_unit_test(test_chunked_stays_ended),
