@@ -640,6 +640,13 @@ static enum call_next ask_store(struct call *c, const struct asking *what) {
     return CALL_WAIT;
 }
 
+static void log_request(const struct call *c) {
+    struct log_field about[RECORD_ABOUT];
+    log_about(LOG_INFO, record_about(c, about), RECORD_ABOUT,
+              "%.*s %.*s needs approval: sallyport approvals show %.*s", SLICE_FMT(c->method),
+              SLICE_FMT(c->name), SLICE_FMT(c->approval->found.id));
+}
+
 static enum call_next answered(struct call *c) {
     struct approvals *ap = c->session->core->approvals;
     struct ask_work *w = c->approval->asked;
@@ -657,6 +664,7 @@ static enum call_next answered(struct call *c) {
     case STATE_ASK_NEW:
         approval_record(c->session->core->audit, "approval_requested", &c->approval->found,
                         c->approval->found.call.identity);
+        log_request(c);
         if (ap->requested)
             ap->requested(ap->ctx, &c->approval->found);
         return reach(c);

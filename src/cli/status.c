@@ -62,7 +62,7 @@ struct status {
     struct buf recent; /* lines, or JSON array members */
     uint64_t recent_count;
     bool json;
-    char reload[AUDIT_TIME_TEXT];
+    uint64_t reload_us; /* 0: no reload is recorded */
     struct slice reload_event, reload_policy, reload_text;
     bool log_read;
     struct err log_err;
@@ -99,9 +99,9 @@ static void status_denied(struct status *s, const struct audit_entry *e) {
 static void status_event(struct status *s, const struct audit_record *r) {
     if (slice_is(r->text[AUDIT_EVENT], "gap"))
         s->gaps++;
-    if (s->reload[0] || !slice_starts(r->text[AUDIT_EVENT], SLICE("reload")))
+    if (s->reload_us || !slice_starts(r->text[AUDIT_EVENT], SLICE("reload")))
         return;
-    audit_format_time(r->number[AUDIT_TIME_US], s->reload);
+    s->reload_us = r->number[AUDIT_TIME_US];
     s->reload_event = arena_dup(&s->arena, r->text[AUDIT_EVENT]);
     s->reload_policy = arena_dup(&s->arena, r->text[AUDIT_POLICY]);
     s->reload_text = arena_dup(&s->arena, r->text[AUDIT_TEXT]);
@@ -301,9 +301,11 @@ static void status_text(struct status *s, struct buf *out) {
     }
     audit_format_local_time(s->last_us, time);
     buf_printf(out, "Audit log: last record %s, %" PRIu64 " gaps\n", s->last_us ? time : "none", s->gaps);
-    if (s->reload[0])
-        buf_printf(out, "Last reload: %s %.*s %.*s %.*s\n", s->reload, SLICE_FMT(s->reload_event),
+    if (s->reload_us) {
+        audit_format_local_time(s->reload_us, time);
+        buf_printf(out, "Last reload: %s %.*s %.*s %.*s\n", time, SLICE_FMT(s->reload_event),
                    SLICE_FMT(s->reload_policy), SLICE_FMT(s->reload_text));
+    }
     buf_printf(out,
                "Calls: %" PRIu64 " (%" PRIu64 " allowed, %" PRIu64 " denied, %" PRIu64
                " need approval), %" PRIu64 " failed\n",
@@ -404,12 +406,13 @@ static void status_json_log(struct status *s, struct emit *e) {
     emit_key(e, "rings_unread");
     emit_int(e, (int64_t)(s->rings.damaged + s->rings.aside));
     emit_object_end(e);
-    if (!s->reload[0])
+    if (!s->reload_us)
         return;
+    audit_format_time(s->reload_us, time);
     emit_key(e, "last_reload");
     emit_object(e);
     emit_key(e, "time");
-    emit_cstr(e, s->reload);
+    emit_cstr(e, time);
     emit_key(e, "status");
     emit_cstr(e, slice_is(s->reload_event, "reload") ? "success" : "failure");
     emit_key(e, "policy");

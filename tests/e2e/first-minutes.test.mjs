@@ -137,6 +137,7 @@ describe('grants and identities', () => {
     const id = asked.json.error.data.approval_id;
     const { stdout } = await ok(['approvals', 'list'], { env });
     const short = stdout.split(' ')[0];
+    await until('the log to name the approval', async () => gate.stderr.includes(`tools/call echo needs approval: sallyport approvals show ${id}`));
     assert.ok(short.length < id.length && id.startsWith(short), stdout);
     for (const given of [short, short.slice(0, 7), short.slice(3)]) assert.match((await ok(['approvals', 'show', given], { env })).stdout, new RegExp(`^id +${id}\n`));
     const few = await cli(['approvals', 'show', 'ap_'], { env });
