@@ -371,8 +371,8 @@ static bool is_the_token(const struct front_auth *auth, struct slice token) {
 static struct principal *by_grant(struct front_auth *auth, struct slice token, uint64_t *ret_ends_ms) {
     uint64_t now_ms = clock_wall_ms();
     const struct state_grant *g = auth->grants ? state_grants_by_token(auth->grants, token, now_ms) : NULL;
-    if (g)
-        state_grants_used(auth->grants, g, now_ms);
+    if (g && state_grants_used(auth->grants, g, now_ms))
+        auth->used_written_ms = 0; /* a new grant that works is not listed as never used for a minute */
     *ret_ends_ms = g && g->grace_ms > now_ms && state_grants_is_old(g, token) ? g->grace_ms : 0;
     return g ? grant_hold(auth, g) : NULL;
 }

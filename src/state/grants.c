@@ -312,13 +312,15 @@ const struct state_grant *state_grants_at(const struct state_grants *g, size_t i
 
 /* ---- use ---- */
 
-void state_grants_used(struct state_grants *g, const struct state_grant *grant, uint64_t now_ms) {
+bool state_grants_used(struct state_grants *g, const struct state_grant *grant, uint64_t now_ms) {
     (void)g;
     struct row *r = container_of((struct state_grant *)(uintptr_t)grant, struct row, grant);
     if (now_ms < r->grant.used_ms + STATE_GRANT_USED_MS)
-        return;
+        return false;
+    bool first = !r->grant.used_ms;
     r->grant.used_ms = now_ms;
     r->used = true;
+    return first;
 }
 
 static void write_used(struct db *db, const char *name, uint64_t used_ms) {

@@ -85,8 +85,8 @@ bool state_grants_is_old(const struct state_grant *grant, struct slice token);
 const struct state_grant *state_grants_by_name(const struct state_grants *g, struct slice name);
 size_t state_grants_count(const struct state_grants *g);
 const struct state_grant *state_grants_at(const struct state_grants *g, size_t i); /* by time of creation */
-/* Notes its use; written periodically, and at the end. */
-void state_grants_used(struct state_grants *g, const struct state_grant *grant, uint64_t now_ms);
+/* Notes its use; written periodically, and at the end. Returns true for the first use of all. */
+bool state_grants_used(struct state_grants *g, const struct state_grant *grant, uint64_t now_ms);
 void state_grants_write_used(struct state_grants *g);
 
 /* Creates a grant from name, label, policy, limits, servers, tools, roles and expires_ms of `grant`. The

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { cli, connect, peerFor, policyFile, post, probeCommand, request, startGate, tempDir, tempFile, use } from '../lib/index.mjs';
+import { cli, connect, peerFor, policyFile, post, probeCommand, request, startGate, tempDir, tempFile, until, use } from '../lib/index.mjs';
 
 const ping = { jsonrpc: '2.0', id: 'ping', method: 'ping' };
 const bearer = (token) => ({ Authorization: `Bearer ${token}` });
@@ -20,6 +20,15 @@ async function world(t, options = {}) {
   const gate = use(t, await startGate({ command: probeCommand(), args: ['--token-file', tempFile('token', 'the-one-token-of-the-gate')], ...options, env: { SALLYPORT_HOME: home } }));
   return { home, run, grant, gate };
 }
+
+test('the first use of a grant is on record soon, not only a minute later', async (t) => {
+  const { run, grant, gate } = await world(t);
+  const token = await grant('ci');
+  const used = async () => JSON.parse((await run('show', 'ci', '--json')).stdout).used_at;
+  assert.equal(await used(), null);
+  assert.notEqual((await post(gate.url, ping, { headers: bearer(token) })).status, 401);
+  await until('the use is on record', used, 50_000); // it is written every minute besides
+});
 
 describe('the command line', () => {
   const home = join(tempDir(), 'home');

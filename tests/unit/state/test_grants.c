@@ -272,11 +272,12 @@ static void test_use_is_noted(void **state) {
     struct state_grant grant = plain("ci");
     char token[STATE_TOKEN_TEXT];
     create(g, &grant, token);
-    state_grants_used(g, find(g, token, 1), 1000000);
-    state_grants_used(g, find(g, token, 1), 1000001);
+    assert_true(state_grants_used(g, find(g, token, 1), 1000000)); /* the first use */
+    assert_false(state_grants_used(g, find(g, token, 1), 1000001));
+    assert_false(state_grants_used(g, find(g, token, 1), 1000000 + STATE_GRANT_USED_MS));
     state_grants_close(g);
     g = open_grants(true);
-    assert_int_equal(find(g, token, 1)->used_ms, 1000000);
+    assert_int_equal(find(g, token, 1)->used_ms, 1000000 + STATE_GRANT_USED_MS);
     state_grants_close(g);
 }
 
