@@ -24,6 +24,7 @@ struct opinion {
     bool strong;
     bool leads; /* a name begins with it */
     bool opens; /* a description begins with it */
+    bool stray; /* found somewhere in a description that no verb opens */
 };
 
 struct decision {
@@ -61,7 +62,7 @@ static struct opinion opine_name(const struct risk_facts *f, size_t at, bool lea
     enum risk_class cls = risk_verb_class(f, w, object);
     bool gesture = w->rule == WORD_UI && cls == RISK_EXECUTE;
     bool engine = w->nouns & NOUN_ENGINE && at + 1 == f->count;
-    return (struct opinion){w, cls, is_verb(w) || gesture || engine, leads, false};
+    return (struct opinion){w, cls, is_verb(w) || gesture || engine, leads, false, false};
 }
 
 /* "Load a sprite into a node" changes the node; loading into a conversation only reads. */
@@ -91,7 +92,7 @@ static struct opinion opine_prose(const struct risk_facts *f, size_t at) {
     }
     const struct risk_word *w = f->prose_words[at];
     enum risk_class cls = loads_into(f, at) ? RISK_WRITE : risk_verb_class(f, w, object);
-    return (struct opinion){w, cls, is_verb(w), false, is_verb(w) && at <= OPENS_AT_MAX};
+    return (struct opinion){w, cls, is_verb(w), false, is_verb(w) && at <= OPENS_AT_MAX, false};
 }
 
 /* "search_and_replace", "get_or_create": the worse of two coordinated verbs. */
@@ -140,7 +141,9 @@ static bool deed_is_thing(const struct risk_facts *f, size_t lead, const struct 
 
 /* "is_available", "can_edit": the name is a question. */
 static bool asks(struct slice word) {
-    return slice_is(word, "is") || slice_is(word, "can") || slice_is(word, "has") || slice_is(word, "does");
+    static const char *const words[] = {"is",    "can",  "has", "does", "what",  "who",
+                                        "where", "when", "why", "how",  "which", NULL};
+    return risk_one_of(word, words);
 }
 
 /* "deploy_services_reader", "schema-validator": an agent noun for an action that only reads. */
@@ -171,7 +174,7 @@ static struct opinion convert_opinion(const struct risk_facts *f) {
     const struct risk_word *last = f->words[f->count - 1];
     bool media = last && last->nouns & NOUN_MEDIA;
     const struct risk_word *verb = risk_word_find(media ? SLICE("generate") : SLICE("convert"));
-    return (struct opinion){verb, risk_verb_class(f, verb, f->name_nouns), false, true, false};
+    return (struct opinion){verb, risk_verb_class(f, verb, f->name_nouns), false, true, false, false};
 }
 
 /* "operation_get", "members_list": the verb follows its object. */
@@ -185,6 +188,27 @@ static bool ends_as_getter(const struct risk_facts *f, size_t at) {
     return false;
 }
 
+/* "billing_rules_get_all": nothing but names before the verb, and its object behind it. */
+static bool leads_object(const struct risk_facts *f, size_t lead, size_t at) {
+    for (size_t i = lead; i < at; i++)
+        if (f->words[i] && f->words[i]->cls != RISK_NONE)
+            return false;
+    for (size_t i = at + 1; i < f->count; i++)
+        if (f->words[i] && f->words[i]->cls > f->words[at]->cls && is_verb(f->words[i]))
+            return false;
+    return at + 1 < f->count;
+}
+
+/* "export_resume: Render ...", "book_search: Reserve ...": a word that can be noun or verb leads, and the
+ * description does not do what the later word says. */
+static bool weak_leads(const struct risk_facts *f, size_t lead, size_t later,
+                       const struct risk_word *opening) {
+    const struct risk_word *first = f->words[lead], *verb = f->words[later];
+    return is_weak(first) && first->nouns & NOUN_ACT && opening && opening->cls != verb->cls &&
+           (later + 1 == f->count ? verb->cls < RISK_DESTRUCTIVE
+                                  : verb->cls == RISK_FINANCIAL && opening->cls == RISK_READ);
+}
+
 /* `opening` is the verb of the description. If a name has several verbs, the one that the description
  * repeats counts. */
 static struct opinion name_opinion(const struct risk_facts *f, const struct risk_word *opening) {
@@ -194,12 +218,12 @@ static struct opinion name_opinion(const struct risk_facts *f, const struct risk
     if (lead >= f->count)
         return (struct opinion){0};
     if (asks(f->tokens[0]))
-        return (struct opinion){risk_word_find(SLICE("check")), RISK_READ, true, true, false};
+        return (struct opinion){risk_word_find(SLICE("check")), RISK_READ, true, true, false, false};
     if (ends_as_looker(f) || ends_as_preview(f, lead))
-        return (struct opinion){risk_word_find(SLICE("read")), RISK_READ, true, true, false};
+        return (struct opinion){risk_word_find(SLICE("read")), RISK_READ, true, true, false, false};
     bool reads = opening && is_verb(opening) && opening->cls == RISK_READ;
     if (names_a_state(f, lead) || (reads && asks_state_of(f, lead)))
-        return (struct opinion){f->words[f->count - 1], RISK_READ, false, true, false};
+        return (struct opinion){f->words[f->count - 1], RISK_READ, false, true, false, false};
     if (deed_is_thing(f, lead, opening))
         return opine_name(f, f->count - 1, false);
     if (is_verb(f->words[lead])) /* list_trash: "Displays ...": the second word is a thing */
@@ -212,10 +236,18 @@ static struct opinion name_opinion(const struct risk_facts *f, const struct risk
     for (size_t i = lead + 1; i < f->count; i++)
         if (is_verb(f->words[i]) && f->words[i] == opening)
             return opine_name(f, i, false);
-    for (size_t i = lead + 1; i < f->count; i++)
-        if (is_verb(f->words[i]))
-            return opine_name(f, i, ends_as_getter(f, i));
-    if (!is_weak(f->words[lead]) && turns_into(f, lead))
+    for (size_t i = lead + 1; i < f->count; i++) {
+        if (!is_verb(f->words[i]))
+            continue;
+        if (weak_leads(f, lead, i, opening))
+            break;
+        bool coordinated = slice_is(f->tokens[i - 1], "and") || slice_is(f->tokens[i - 1], "then");
+        if (coordinated && is_weak(f->words[lead]) && f->words[lead]->cls == RISK_EXECUTE &&
+            f->words[i]->cls < RISK_EXECUTE)
+            break; /* rebuild_project_and_reopen */
+        return opine_name(f, i, ends_as_getter(f, i) || leads_object(f, lead, i));
+    }
+    if (turns_into(f, lead) && (!is_weak(f->words[lead]) || slice_is(f->tokens[f->count - 1], "text")))
         return convert_opinion(f);
     if (is_weak(f->words[lead]))
         return opine_name(f, lead, true);
@@ -237,9 +269,13 @@ static bool is_thing(const struct risk_facts *f, size_t i) {
         return true;
     if (!w || w->cls <= RISK_READ || w->cls >= RISK_DESTRUCTIVE || w->kind == WORD_BROAD)
         return false;
-    if (i && (slice_is(f->prose[i - 1].text, "the") || slice_is(f->prose[i - 1].text, "a") ||
-              slice_is(f->prose[i - 1].text, "an")))
+    static const char *const before[] = {"the",  "a",       "an",     "every",  "each",   "its",   "their",
+                                         "your", "current", "recent", "latest", "active", "saved", NULL};
+    if (i && risk_one_of(f->prose[i - 1].text, before))
         return true;
+    bool compound = i + 1 < f->prose_count && f->prose[i + 1].brk == RISK_BREAK_HYPHEN;
+    if (compound && !joins(f->prose[i + 1].text) && !slice_is(f->prose[i + 1].text, "paste"))
+        return true; /* "design-based", "load-balanced" */
     if (i && w->kind == WORD_WEAK && slice_ends(f->prose[i].text, SLICE("s")) && !f->prose_words[i - 1] &&
         f->prose[i].brk == RISK_BREAK_SPACE && !joins(f->prose[i - 1].text))
         return true; /* "Available diagnostic tests" */
@@ -270,6 +306,12 @@ static bool is_behind_preposition(const struct risk_facts *f, size_t i) {
     return false;
 }
 
+static bool is_adverb(struct slice word) {
+    static const char *const adjectives[] = {"daily",  "weekly", "monthly", "quarterly", "yearly",
+                                             "hourly", "early",  "family",  "monopoly",  NULL};
+    return word.len > 4 && slice_ends(word, SLICE("ly")) && !risk_one_of(word, adjectives);
+}
+
 /* The index of the verb that opens the sentence at `from`, or SIZE_MAX. Filler words are skipped. Any other
  * word that is not a verb ends the search, unless "to" follows ("Tool to list ..."). */
 static size_t opening_verb(const struct risk_facts *f, size_t from, size_t to) {
@@ -290,8 +332,7 @@ static size_t opening_verb(const struct risk_facts *f, size_t from, size_t to) {
             w && w->kind == WORD_BROAD && i + 1 < to && f->prose[i + 1].brk == RISK_BREAK_CLAUSE;
         if (!f->prose[i].joined && (is_verb(w) || (is_weak(w) && (!lost || after_to)) || heads_list))
             return i; /* the last: "Dataset ops: list/get/delete" */
-        size_t n = f->prose[i].text.len;
-        if (n > 4 && slice_ends(f->prose[i].text, SLICE("ly")))
+        if (is_adverb(f->prose[i].text))
             continue;
         /* "Purpose: ..." and "[Beta] ..." are labels */
         if (i + 1 < to && f->prose[i + 1].brk == RISK_BREAK_CLAUSE && i < from + 3)
@@ -338,7 +379,19 @@ static bool is_subject(const struct risk_facts *f, size_t i) {
     return i && slice_is(f->prose[i].text, "management") && slice_is(f->prose[i - 1].text, "and");
 }
 
-static size_t find_opening(const struct risk_facts *f) {
+/* "you can run", "used to delete", "and start": a word that is a verb wherever it stands in a sentence. */
+static bool acts_here(const struct risk_facts *f, size_t i) {
+    static const char *const before[] = {"to",    "can",  "will", "may",  "and", "or",  "that",
+                                         "which", "for",  "by",   "then", "you", "let", "lets",
+                                         "helps", "must", "not",  "also", NULL};
+    if (f->prose_words[i]->cls == RISK_DESTRUCTIVE && is_verb(f->prose_words[i]))
+        return true;
+    return i == 0 || risk_one_of(f->prose[i - 1].text, before);
+}
+
+/* *ret_stray: no sentence opens with the verb. */
+static size_t find_opening(const struct risk_facts *f, bool *ret_stray) {
+    *ret_stray = false;
     size_t from = past_label(f);
     for (int i = 0; i < SENTENCES_MAX && from < f->prose_count; i++) {
         size_t to = sentence_from(f, from + 1);
@@ -348,6 +401,7 @@ static size_t find_opening(const struct risk_facts *f) {
             return at;
         from = to;
     }
+    *ret_stray = true;
     for (size_t i = 0; i < f->sentence_end;
          i++) /* "Interactive browser automation"; not "impressions, clicks" */
         if (is_verb(f->prose_words[i]) && !f->prose[i].joined && !is_thing(f, i) && !ends_as_thing(f, i) &&
@@ -356,7 +410,8 @@ static size_t find_opening(const struct risk_facts *f) {
             return i;
     for (size_t i = 0; i < f->sentence_end; i++)
         if (is_weak(f->prose_words[i]) && !f->prose[i].joined && !is_thing(f, i) &&
-            !is_behind_preposition(f, i) && !is_subject(f, i))
+            !is_behind_preposition(f, i) && !is_subject(f, i) && !slice_is(f->prose[i].text, "agents") &&
+            f->prose[i].brk != RISK_BREAK_HYPHEN)
             return i;
     return SIZE_MAX;
 }
@@ -377,7 +432,8 @@ static bool joins_chain(const struct risk_facts *f, size_t at, size_t last, size
     if (next && next->kind != WORD_VERB && next->nouns & (NOUN_STATE | NOUN_GUIDE) &&
         w->cls < RISK_DESTRUCTIVE)
         return false; /* "usage tips and upgrade info" */
-    if (i >= 2 && slice_is(f->prose[i].text, "drop") && slice_is(f->prose[i - 2].text, "drag"))
+    if (slice_is(f->prose[i].text, "drop") &&
+        (slice_is(f->prose[at].text, "drag") || (i >= 2 && slice_is(f->prose[i - 2].text, "drag"))))
         return false; /* "drag and drop" is one gesture */
     bool listed = f->prose[i].brk == RISK_BREAK_LIST || slice_is(f->prose[i - 1].text, "and") ||
                   slice_is(f->prose[i - 1].text, "or");
@@ -421,6 +477,9 @@ static struct opinion prose_opinion(const struct risk_facts *f, size_t at, const
             break; /* "Execute an INSERT, UPDATE or DELETE query": raw statements, of any kind */
         if (other.cls == RISK_DESTRUCTIVE && minor_removal(f, name, other.verb))
             other.cls = RISK_WRITE;
+        if (other.cls < RISK_DESTRUCTIVE && name->strong && name->leads && name->cls == RISK_WRITE &&
+            best.cls == RISK_WRITE)
+            continue; /* update_schedule: "Set or clear publish/stop schedules" */
         if (other.cls > best.cls || best.cls == RISK_NONE)
             best = other;
     }
@@ -429,7 +488,8 @@ static struct opinion prose_opinion(const struct risk_facts *f, size_t at, const
 
 /* A reset that loses no data according to the description: "Unstages all staged changes". */
 static bool mild_reset(const struct opinion *n, const struct opinion *p) {
-    return strcmp(n->verb->text, "reset") == 0 && p->opens && strcmp(p->verb->text, "unstage") == 0;
+    return (strcmp(n->verb->text, "reset") == 0 && p->opens && strcmp(p->verb->text, "unstage") == 0) ||
+           (strcmp(n->verb->text, "unset") == 0 && p->opens && strcmp(p->verb->text, "uncheck") == 0);
 }
 
 /* "unwatch: Remove watchers": reverses its opposite. */
@@ -455,14 +515,38 @@ static bool asks_status(const struct risk_facts *f, const struct opinion *n, con
            slice_is(f->tokens[f->count - 1], "status");
 }
 
+/* Does the first sentence use the name's verb as a verb? */
+static bool does(const struct risk_facts *f, const struct risk_word *verb) {
+    for (size_t i = 0; i < f->sentence_end; i++)
+        if (f->prose_words[i] == verb && !is_thing(f, i))
+            return true;
+    return false;
+}
+
+static bool ends_as_state(const struct risk_facts *f) {
+    const struct risk_word *last = f->count ? f->words[f->count - 1] : NULL;
+    return last && last->nouns & NOUN_STATE;
+}
+
 /* Decides when name and description disagree. */
 static struct decision weigh(const struct risk_facts *f, const struct opinion *n, const struct opinion *p) {
+    if (p->strong && p->cls == RISK_DESTRUCTIVE && f->ui && n->verb->rule == WORD_UI &&
+        p->verb->rule == WORD_SOFT)
+        return (struct decision){n->cls, 60}; /* fill: "Clear and fill a field" */
     if (n->strong && n->cls >= RISK_DESTRUCTIVE)
         return mild_reset(n, p) ? (struct decision){RISK_WRITE, 60} : (struct decision){n->cls, 90};
     if (n->cls == RISK_DESTRUCTIVE && p->cls > RISK_READ) /* compose_down: "Stop ..." */
         return (struct decision){n->cls, 60};
     if (asks_status(f, n, p))
         return (struct decision){RISK_READ, 65};
+    if (p->stray && n->cls == RISK_READ && p->cls < RISK_DESTRUCTIVE && n->verb == f->words[f->count - 1] &&
+        n->verb->nouns & (NOUN_STATE | NOUN_REPORT | NOUN_GUIDE | NOUN_CHART))
+        return (struct decision){RISK_READ, 65}; /* census_summary */
+    if (!n->strong && n->leads && n->cls == RISK_EXECUTE && n->verb->nouns & NOUN_DEED &&
+        p->cls == RISK_READ && f->count > 1 && !ends_as_state(f) && does(f, n->verb))
+        return (struct decision){n->cls, 65}; /* build_target: "Infer the path and build the target" */
+    if (p->stray && n->strong && n->leads && (n->cls == RISK_READ || p->cls < RISK_DESTRUCTIVE))
+        return (struct decision){n->cls, 75}; /* list_items: "Saved items that you can switch between" */
     if (takes_back(f, n, p))
         return (struct decision){RISK_WRITE, 60};
     if (n->strong && n->leads && n->cls == RISK_READ && p->cls == RISK_DESTRUCTIVE && !p->opens)
@@ -474,14 +558,23 @@ static struct decision weigh(const struct risk_facts *f, const struct opinion *n
         n->verb->nouns & (NOUN_REPORT | NOUN_CHART) && repeats(f, n->verb))
         return (struct decision){RISK_READ, 60};
     enum risk_class worse = n->cls > p->cls ? n->cls : p->cls;
-    if (p->verb->kind == WORD_BROAD && (!n->strong || f->count == 1)) /* search: "Manage search indexes" */
+    if (n->strong && n->leads && n->cls == RISK_WRITE && p->verb->rule == WORD_RUN &&
+        (slice_same_str(p->verb->text, "start") || slice_same_str(p->verb->text, "begin")) &&
+        !((f->first_nouns | f->name_nouns) & (NOUN_JOB | NOUN_PROC)))
+        return (struct decision){RISK_WRITE, 60}; /* create_session: "Start a log" */
+    if (p->verb->kind == WORD_BROAD && !p->stray &&
+        (!n->strong || f->count == 1)) /* search: "Manage search indexes" */
         return (struct decision){p->cls, 60};
-    if (n->verb->rule == WORD_GENERATE && p->verb->rule == WORD_GENERATE)
-        return (struct decision){worse, 60};
+    if (n->verb->rule == WORD_GENERATE &&
+        (p->verb->rule == WORD_GENERATE ||
+         (n->cls == RISK_READ && p->opens && p->verb->nouns & NOUN_DEED && p->cls == RISK_EXECUTE)))
+        return (struct decision){n->verb == p->verb || worse < RISK_EXECUTE ? worse : RISK_WRITE, 60};
     if (!n->strong && n->leads && n->cls == RISK_EXECUTE && p->verb->rule == WORD_CREATE)
         return (struct decision){RISK_EXECUTE, 60}; /* build: "Create an image" */
     if (n->leads && strcmp(n->verb->text, "new") == 0 && p->verb->rule == WORD_GENERATE)
         return (struct decision){worse, 60}; /* new_deposit_address: "Generate ..." */
+    if (n->verb->kind == WORD_BROAD && n->leads && p->cls == RISK_READ && f->op_class != RISK_READ)
+        return (struct decision){n->cls, 60}; /* manage_file: "Determines ..." */
     if (n->strong != p->strong)
         return (struct decision){n->strong ? n->cls : p->cls, 75};
     /* weather_archive: "Get ...": the verb at the end names what is read */
@@ -490,6 +583,9 @@ static struct decision weigh(const struct risk_facts *f, const struct opinion *n
         return (struct decision){RISK_READ, 65};
     if (p->opens && p->verb->rule == WORD_RUN && p->cls == RISK_EXECUTE && f->params & RISK_PARAM_CODE)
         return (struct decision){RISK_EXECUTE, 75}; /* inspect: "Executes JavaScript code" */
+    if (n->cls == RISK_READ && p->cls == RISK_WRITE && strcmp(p->verb->text, "send") == 0 &&
+        (f->params & RISK_PARAM_PROMPT || risk_contains(f->lower, "prompt")))
+        return (struct decision){RISK_READ, 60}; /* query: "Send a prompt to a model" */
     if (n->strong && n->leads && n->cls == RISK_READ &&
         !(p->opens && p->cls == RISK_WRITE && p->verb->rule != WORD_EXPORT &&
           p->verb->rule != WORD_GENERATE && p->verb->rule != WORD_RESTORE))
@@ -552,9 +648,9 @@ static bool lists_deletion(const struct risk_facts *f) {
 
 /* reinstall_server: "WARNING: this destroys all data" */
 static bool warns_of_loss(const struct risk_facts *f) {
-    static const char *const phrases[] = {"destroys all", "destroys data",       "all data will be lost",
-                                          "erases all",   "permanently delete",  "permanently remove",
-                                          "wipes all",    "irreversibly delete", NULL};
+    static const char *const phrases[] = {
+        "destroys all",       "destroys data", "all data will be lost", "erases all",   "permanently delete",
+        "permanently remove", "wipes all",     "irreversibly delete",   "void (delete", NULL};
     for (const char *const *p = phrases; *p; p++)
         if (risk_contains(f->lower, *p))
             return true;
@@ -606,6 +702,9 @@ static bool returns_new_file(const struct risk_facts *f) {
                                           "path to the created",
                                           "path to the downloaded",
                                           "path to the output",
+                                          "result is stored",
+                                          "result is saved",
+                                          "is written to disk",
                                           "\xe4\xbf\x9d\xe5\xad\x98\xe5\x88\xb0", /* saves to, in Chinese */
                                           NULL};
     for (const char *const *p = phrases; *p; p++)
@@ -632,7 +731,7 @@ static bool reads_about(const struct risk_facts *f) {
 /* "Crawls a site. Stores its pages in a local database." A later sentence says that data is stored. */
 static bool keeps_something(const struct risk_facts *f, bool sure) {
     static const char *const words[] = {"stores", "saves", "persists", "writes", NULL};
-    static const char *const more[] = {"sets", "updates", "creates", "adds", "sends", "modifies", NULL};
+    static const char *const more[] = {"sets", "updates", "creates", "adds", "modifies", NULL};
     size_t from = f->sentence_end;
     for (int i = 1; i < SENTENCES_MAX && from < f->prose_count; i++) {
         for (const char *const *w = words; *w; w++)
@@ -651,6 +750,19 @@ static bool keeps_something(const struct risk_facts *f, bool sure) {
     return false;
 }
 
+/* "Finds matching text and applies a style to it." */
+static bool also_changes(const struct risk_facts *f) {
+    static const char *const words[] = {
+        "applies", "apply",    "creates",  "adds",      "saves",    "save",      "stores",
+        "writes",  "inserts",  "deletes",  "removes",   "replaces", "replace",   "modifies",
+        "sends",   "installs", "executes", "publishes", "pushes",   "registers", NULL};
+    for (size_t i = 1; i + 1 < f->sentence_end; i++)
+        if (risk_one_of(f->prose[i].text, words) && f->prose[i + 1].brk == RISK_BREAK_SPACE &&
+            (slice_is(f->prose[i - 1].text, "and") || slice_is(f->prose[i - 1].text, "then")))
+            return true;
+    return false;
+}
+
 static void consider_parameters(const struct risk_facts *f, const struct opinion *n, const struct opinion *p,
                                 struct decision *d, struct risk_report *r) {
     if (f->op_class != RISK_NONE) {
@@ -659,6 +771,10 @@ static void consider_parameters(const struct risk_facts *f, const struct opinion
             (f->name_nouns & NOUN_MINOR || (n->strong && n->cls == RISK_WRITE)))
             op = RISK_WRITE;
         /* search_abilities with `kind`: what is looked for, not what is done */
+        if (f->op_named && op == RISK_READ && d->cls == RISK_WRITE && !n->strong && is_broad(n, p)) {
+            *d = (struct decision){RISK_READ, 60}; /* "Manage teams: list/get" */
+            say(r, "enum", f->op_text);
+        }
         bool filters = (!f->op_named || reads_about(f)) && n->strong && n->leads && n->cls == RISK_READ &&
                        p->cls == RISK_READ;
         if (!filters)
@@ -676,6 +792,10 @@ static void consider_parameters(const struct risk_facts *f, const struct opinion
         raise_class(d, r, RISK_WRITE, "description", SLICE("store"));
     if (f->params & RISK_PARAM_OUTPUT && d->cls == RISK_READ)
         raise_class(d, r, RISK_WRITE, "parameter", SLICE("output file"));
+    if (f->params & RISK_PARAM_NEW && d->cls == RISK_READ && !(n->strong && n->leads))
+        raise_class(d, r, RISK_WRITE, "parameter", SLICE("name of the result"));
+    if (d->cls == RISK_READ && also_changes(f))
+        raise_class(d, r, RISK_WRITE, "description", SLICE("and then"));
     bool weak = d->cls == RISK_NONE || (!n->strong && !p->strong); /* a noun with a `command` is a shell */
     uint32_t speaks =
         d->cls == RISK_NONE ? RISK_PARAM_CODE | RISK_PARAM_COMMAND | RISK_PARAM_SQL : RISK_PARAM_COMMAND;
@@ -806,19 +926,32 @@ static bool draws_into_file(const struct risk_facts *f, const struct opinion *n)
     return n->verb->rule == WORD_GENERATE;
 }
 
-/* Does the first sentence use the name's verb as a verb? */
-static bool does(const struct risk_facts *f, const struct risk_word *verb) {
-    for (size_t i = 0; i < f->sentence_end; i++)
-        if (f->prose_words[i] == verb && !is_thing(f, i))
+/* A description that begins with a word of the name, which then is its object and no verb. */
+static bool names_object(const struct risk_facts *f, size_t at) {
+    if (at || form_of(f, at) != 's')
+        return false;
+    for (size_t i = 1; i < f->count; i++)
+        if (slice_eq(f->tokens[i], f->prose[at].text))
             return true;
     return false;
 }
 
 static void decide(const struct risk_facts *f, struct risk_report *r) {
-    bool foreign = risk_foreign_text(f->lower);
-    size_t at = foreign ? SIZE_MAX : find_opening(f);
+    bool foreign = risk_foreign_text(f->lower), stray = false;
+    size_t at = foreign ? SIZE_MAX : find_opening(f, &stray);
     struct opinion n = name_opinion(f, at == SIZE_MAX ? NULL : f->prose_words[at]);
     struct opinion p = prose_opinion(f, at, &n);
+    p.stray = stray;
+    p.opens &= !stray;
+    if (stray && at != SIZE_MAX && !acts_here(f, at)) {
+        if (f->prose_forms[at] == 'g')
+            p = (struct opinion){0};
+        p.strong = false; /* "What county governments run": a noun, or nothing that the tool does */
+        if (p.cls == RISK_FINANCIAL || (n.verb && p.cls > RISK_READ && p.verb->kind == WORD_WEAK))
+            p = (struct opinion){0};
+    }
+    if (n.verb && p.strong && p.cls > RISK_READ && p.cls < RISK_DESTRUCTIVE && names_object(f, at))
+        p = (struct opinion){0}; /* list_checkpoints: "Checkpoints of the open model" */
     if (n.verb)
         say(r, "name", slice_str(n.verb->text));
     say_object(r, &n);

@@ -3,16 +3,11 @@
 
 #include "base/mem.h"
 
+#define BRACKET_BYTES_MAX 40 /* a label in brackets before a description */
+
 static struct slice member_text(const struct tape *t, uint32_t obj, const char *key, struct arena *a) {
     uint32_t node = tape_is(t, obj, TAPE_OBJECT) ? tape_get_str(t, obj, key) : 0;
     return node && tape_is(t, node, TAPE_STRING) ? tape_text(t, node, a) : (struct slice){0};
-}
-
-static bool in_words(struct slice text, const char *const *words) {
-    for (; *words; words++)
-        if (slice_is(text, *words))
-            return true;
-    return false;
 }
 
 /* Counts the leading words that all names of the server share, as long as a word is left. */
@@ -65,6 +60,17 @@ static void gather_name(struct risk_facts *f, struct arena *a) {
 static void drop_tool(struct risk_facts *f) {
     if (f->count > 1 && slice_is(f->tokens[f->count - 1], "tool"))
         f->count--;
+}
+
+/* "[Beta][Editor-only] Delete ..." */
+static struct slice past_brackets(struct slice text) {
+    while (text.len && text.ptr[0] == '[') {
+        ptrdiff_t end = slice_find(slice_upto(text, BRACKET_BYTES_MAX), ']');
+        if (end < 0 || !slice_trim(slice_from(text, (size_t)end + 1)).len)
+            break;
+        text = slice_trim(slice_from(text, (size_t)end + 1));
+    }
+    return text;
 }
 
 static void gather_prose(struct risk_facts *f, struct slice text, struct arena *a) {
@@ -136,7 +142,7 @@ static uint32_t param_of_name(struct slice first, struct slice last, size_t toke
     for (size_t i = 0; i < ARRAY_LEN(table); i++)
         if (slice_is(last, table[i].word)) /* zip_code and country_code are no programs */
             return table[i].bit == RISK_PARAM_CODE && tokens > 1 && slice_is(last, "code") &&
-                           !in_words(first, languages)
+                           !risk_one_of(first, languages)
                        ? 0
                        : table[i].bit;
     return 0;
@@ -150,7 +156,7 @@ static bool only_asks_whether(const struct tape *t, uint32_t values, struct aren
     TAPE_FOR_ELEM(t, values, i) {
         if (++seen > 2 || !tape_is(t, i, TAPE_STRING))
             return false;
-        tried |= in_words(tape_text(t, i, a), tries);
+        tried |= risk_one_of(tape_text(t, i, a), tries);
     }
     return tried;
 }
@@ -171,11 +177,12 @@ static void gather_enum(struct risk_facts *f, const struct tape *t, uint32_t val
             continue;
         static const char *const methods[] = {"GET",    "POST", "PUT",     "PATCH",
                                               "DELETE", "HEAD", "OPTIONS", NULL};
-        http += in_words(text, methods);
+        http += risk_one_of(text, methods);
         const struct risk_word *w = risk_word_find(tokens[0]);
         if (words > 1 && w && w->kind == WORD_FILL)
             w = risk_word_find(tokens[1]); /* auto_fix */
-        if (!w || (w->kind != WORD_VERB && w->kind != WORD_BROAD))
+        bool weak = operation && w && w->kind == WORD_WEAK && w->cls != RISK_NONE;
+        if (!w || (w->kind != WORD_VERB && w->kind != WORD_BROAD && !weak))
             continue;
         verbs++;
         if (w->rule == WORD_RUN && f->described_read_only)
@@ -197,7 +204,7 @@ static void gather_enum(struct risk_facts *f, const struct tape *t, uint32_t val
 static bool names_files(const struct risk_facts *f) {
     static const char *const words[] = {"file", "files", "directory", "folder", "dir", "path", NULL};
     for (size_t i = 0; i < f->count; i++)
-        if (in_words(f->tokens[i], words))
+        if (risk_one_of(f->tokens[i], words))
             return true;
     return false;
 }
@@ -205,7 +212,7 @@ static bool names_files(const struct risk_facts *f) {
 /* "output_path": a file for the result. */
 static bool names_target(const struct slice *tokens, size_t count) {
     static const char *const written[] = {"output", "out", "dest", "destination", "save", NULL};
-    return count > 1 && in_words(tokens[0], written) &&
+    return count > 1 && risk_one_of(tokens[0], written) &&
            param_of_name(tokens[0], tokens[count - 1], count) == RISK_PARAM_PATH;
 }
 
@@ -219,7 +226,7 @@ static void gather_property(struct risk_facts *f, const struct tape *t, uint32_t
         return;
     struct slice last = tokens[count - 1];
     uint32_t bit = param_of_name(tokens[0], last, count);
-    if (names_files(f) && in_words(last, ends))
+    if (names_files(f) && risk_one_of(last, ends))
         bit = RISK_PARAM_PATH; /* move_file: from where to where */
     bool remote = count > 1 && slice_is(tokens[0], "remote");
     if (bit == RISK_PARAM_PATH && remote && !(f->params & RISK_PARAM_PATH))
@@ -230,15 +237,21 @@ static void gather_property(struct risk_facts *f, const struct tape *t, uint32_t
     if (bit & (RISK_PARAM_CODE | RISK_PARAM_COMMAND | RISK_PARAM_SQL) && !f->freeform.len)
         f->freeform = tape_text(t, key, a);
     static const char *const message_words[] = {"message", "body", "comment", "feedback", NULL};
-    if (in_words(last, message_words))
+    if (risk_one_of(last, message_words))
         f->params |= RISK_PARAM_MESSAGE;
     if (slice_is(last, "payment") || slice_is(last, "payments"))
         f->params |= RISK_PARAM_PAYMENT;
     if (slice_is(last, "prompt"))
         f->params |= RISK_PARAM_PROMPT;
     static const char *const kept[] = {"content", "body", "message", "value", "text", "data", "title", NULL};
-    if (in_words(last, kept))
+    if (risk_one_of(last, kept))
         f->params |= RISK_PARAM_CONTENT;
+    static const char *const made[] = {"new", "result", "output", NULL};
+    static const char *const questions[] = {"query", "statement", "expression", "command", "q", NULL};
+    if (count == 2 && slice_is(last, "name") && risk_one_of(tokens[0], made))
+        f->params |= RISK_PARAM_NEW;
+    if (risk_one_of(last, questions))
+        f->params |= RISK_PARAM_QUESTION;
     if (slice_is(last, "id") || slice_is(last, "iid"))
         f->params |= RISK_PARAM_ID;
     if (names_target(tokens, count))
@@ -258,8 +271,8 @@ static void gather_property(struct risk_facts *f, const struct tape *t, uint32_t
     if (values && tape_is(t, values, TAPE_ARRAY)) {
         if (only_asks_whether(t, values, a))
             return;
-        gather_enum(f, t, values, in_words(last, operations), a);
-    } else if (in_words(last, operations)) {
+        gather_enum(f, t, values, risk_one_of(last, operations), a);
+    } else if (risk_one_of(last, operations)) {
         f->op_free = true;
         f->op_free_text = risk_lower(member_text(t, value, "description", a), RISK_PROSE_BYTES_MAX, a);
     }
@@ -329,10 +342,23 @@ static bool only_about_money(const struct risk_facts *f, struct slice word) {
     return about;
 }
 
+static bool speaks_of_trade(struct slice lower) {
+    static const char *const phrases[] = {"trading",     "broker",       "buy or sell",      "buy/sell",
+                                          "limit order", "market order", "financial impact", NULL};
+    for (const char *const *p = phrases; *p; p++)
+        if (risk_contains(lower, *p))
+            return true;
+    return false;
+}
+
 /* Money is the object when a money word is in the name and no word follows that makes it a setting ("payment
  * method", "invoice template"). */
 static bool names_money(const struct risk_facts *f) {
-    uint32_t wanted = NOUN_MONEY | (f->ctx->till || f->params & RISK_PARAM_PAYMENT ? NOUN_TRADE : 0);
+    bool trades = f->ctx->till || f->params & RISK_PARAM_PAYMENT;
+    static const char *const traded[] = {"order", "orders", "position", "positions", "trade", NULL};
+    for (size_t i = 0; !trades && i < f->count; i++)
+        trades = risk_one_of(f->tokens[i], traded) && speaks_of_trade(f->lower);
+    uint32_t wanted = NOUN_MONEY | (trades ? NOUN_TRADE : 0);
     const struct risk_word *last = f->count ? f->words[f->count - 1] : NULL;
     if (last && last->nouns & (NOUN_MINOR | NOUN_STATE) && !(last->nouns & wanted))
         return false; /* order_comment, payment_link_tags */
@@ -358,7 +384,7 @@ void risk_facts_gather(struct risk_facts *f, const struct risk_toolset *ctx, con
     struct slice prose = slice_trim(member_text(t, tool, "description", a));
     if (!prose.len)
         prose = member_text(t, tool, "title", a);
-    gather_prose(f, prose, a);
+    gather_prose(f, past_brackets(prose), a);
     f->described_read_only = describes_read_only(f->lower);
     for (size_t i = 0; i < f->count; i++) /* run_select_query */
         f->described_read_only |= slice_is(f->tokens[i], "select") || slice_is(f->tokens[i], "readonly");

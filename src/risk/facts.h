@@ -12,15 +12,17 @@ enum risk_param {
     RISK_PARAM_SQL = 1 << 2,
     RISK_PARAM_PATH = 1 << 3,
     RISK_PARAM_URL = 1 << 4,
-    RISK_PARAM_ROUTED = 1 << 5,   /* `command` with `parameters`: one tool for many */
-    RISK_PARAM_OUTPUT = 1 << 6,   /* a file that must be written */
-    RISK_PARAM_REMOTE = 1 << 7,   /* every path is remote */
-    RISK_PARAM_ID = 1 << 8,       /* the id of a stored object */
-    RISK_PARAM_CONTENT = 1 << 9,  /* text to store or send */
-    RISK_PARAM_MESSAGE = 1 << 10, /* text for a person */
-    RISK_PARAM_PROMPT = 1 << 11,  /* a text for a model */
-    RISK_PARAM_PAYMENT = 1 << 12, /* a payment method */
-    RISK_PARAM_TARGET = 1 << 13,  /* a file that may be written */
+    RISK_PARAM_ROUTED = 1 << 5,    /* `command` with `parameters`: one tool for many */
+    RISK_PARAM_OUTPUT = 1 << 6,    /* a file that must be written */
+    RISK_PARAM_REMOTE = 1 << 7,    /* every path is remote */
+    RISK_PARAM_ID = 1 << 8,        /* the id of a stored object */
+    RISK_PARAM_CONTENT = 1 << 9,   /* text to store or send */
+    RISK_PARAM_MESSAGE = 1 << 10,  /* text for a person */
+    RISK_PARAM_PROMPT = 1 << 11,   /* a text for a model */
+    RISK_PARAM_PAYMENT = 1 << 12,  /* a payment method */
+    RISK_PARAM_TARGET = 1 << 13,   /* a file that may be written */
+    RISK_PARAM_NEW = 1 << 14,      /* the name of what is made */
+    RISK_PARAM_QUESTION = 1 << 15, /* a query in whatever language */
 };
 
 struct risk_facts {

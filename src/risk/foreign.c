@@ -174,6 +174,7 @@ static const struct {
     {"afficher", RISK_READ},
     {"abrufen", RISK_READ},
     {"suchen", RISK_READ},
+    {"durchsuch", RISK_READ},
     {"sucht ", RISK_READ},
     {"anzeigen", RISK_READ},
     {"auflisten", RISK_READ},
@@ -197,6 +198,12 @@ static const struct {
     {"zeigt ", RISK_READ},
     {"listet ", RISK_READ},
     {"gibt ", RISK_READ},
+    {"liefert ", RISK_READ},
+    {"filtert", RISK_READ},
+    {"volltextsuche", RISK_READ},
+    {"pr\xc3\xbc"
+     "ft",
+     RISK_READ},
     {"crea ", RISK_WRITE},
     {"cria ", RISK_WRITE},
     {"registra ", RISK_WRITE},
@@ -249,7 +256,8 @@ static const struct {
     {"aktualisier", RISK_WRITE},
     {"sendet", RISK_WRITE},
     {"senden", RISK_WRITE},
-    {"speicher", RISK_WRITE},
+    {"speichern", RISK_WRITE},
+    {"speichert", RISK_WRITE},
     {"creare", RISK_WRITE},
     {"ejecuta", RISK_EXECUTE},
     {"executar", RISK_EXECUTE},
@@ -310,6 +318,12 @@ bool risk_foreign_text(struct slice lower) {
     return beyond * 10 >= opening.len * 4 ? opening.len > 0 : small_words(opening) >= 2;
 }
 
+/* "Brasil" has no Turkish verb. */
+static bool inside_word(struct slice text, const char *at) {
+    bool letter = *at >= 'a' && *at <= 'z';
+    return letter && at > text.ptr && at[-1] >= 'a' && at[-1] <= 'z';
+}
+
 enum risk_class risk_foreign_class(struct slice lower, struct slice *ret_word, bool *ret_opens) {
     struct slice opening = slice_upto(lower, LOOK_BYTES_MAX);
     const char *best = NULL;
@@ -317,7 +331,7 @@ enum risk_class risk_foreign_class(struct slice lower, struct slice *ret_word, b
     for (size_t i = 0; i < ARRAY_LEN(stems); i++) {
         const char *at =
             opening.len ? memmem(opening.ptr, opening.len, stems[i].stem, strlen(stems[i].stem)) : NULL;
-        if (!at || (best && at >= best))
+        if (!at || (best && at >= best) || inside_word(opening, at))
             continue;
         best = at;
         cls = (enum risk_class)stems[i].cls;

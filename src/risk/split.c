@@ -18,6 +18,13 @@ bool risk_contains(struct slice text, const char *part) {
     return text.len && memmem(text.ptr, text.len, part, strlen(part)) != NULL;
 }
 
+bool risk_one_of(struct slice text, const char *const *words) {
+    for (; *words; words++)
+        if (slice_is(text, *words))
+            return true;
+    return false;
+}
+
 /* Does a new word begin at i, given that i - 1 belongs to a word? */
 static bool turns(struct slice name, size_t i) {
     char prev = name.ptr[i - 1], c = name.ptr[i];
@@ -95,6 +102,16 @@ static enum risk_break break_of(struct slice text, size_t i) {
     }
 }
 
+/* `GET /items`: the method of an address, in capitals. */
+static bool is_method(struct slice text, size_t start, size_t end) {
+    static const char *const methods[] = {"GET", "POST", "PUT", "PATCH", "DELETE", NULL};
+    if (!risk_one_of(slice_of(text.ptr + start, end - start), methods))
+        return false;
+    struct slice rest = slice_trim(slice_from(text, end));
+    return (start && text.ptr[start - 1] == '`') || slice_starts(rest, SLICE("/")) ||
+           slice_starts(rest, SLICE("http")) || slice_starts(rest, SLICE("\xe2\x80\xa6"));
+}
+
 /* `order` and *order* are names of parameters, **Deletes** is a word. */
 static bool is_marked(struct slice text, size_t start, size_t end) {
     if (!start || end >= text.len || text.ptr[start - 1] != text.ptr[end])
@@ -118,7 +135,7 @@ size_t risk_split_prose(struct slice text, struct risk_token *ret_tokens, size_t
         while (i < lower.len && (is_word(lower.ptr[i]) || (lower.ptr[i] == '\'' && i > start)))
             i++;
         bool joined = (start && lower.ptr[start - 1] == '_') || (i < lower.len && lower.ptr[i] == '_');
-        joined |= is_marked(lower, start, i);
+        joined |= is_marked(lower, start, i) || is_method(text, start, i);
         ret_tokens[count++] =
             (struct risk_token){slice_of(lower.ptr + start, i - start), (uint8_t)brk, joined};
         brk = RISK_BREAK_SPACE;

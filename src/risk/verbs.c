@@ -1,20 +1,25 @@
 /* The class of a verb depends on its object. */
 #include "risk/facts.h"
 
+#define KEPT_WORDS 60 /* words of a description that may say that the result is stored */
+
 /* Raw statements of a query language that are not described as read-only. */
 static bool asks_raw(const struct risk_facts *f, uint32_t object) {
-    return !f->described_read_only &&
-           (f->params & RISK_PARAM_SQL || (object | f->first_nouns) & NOUN_STATEMENT);
+    return !f->described_read_only && (f->params & RISK_PARAM_SQL || risk_contains(f->lower, "raw quer") ||
+                                       ((object | f->first_nouns) & NOUN_STATEMENT &&
+                                        (f->params & RISK_PARAM_QUESTION || !f->prop_count)));
 }
 
-static enum risk_class run_class(const struct risk_facts *f, uint32_t object) {
+static enum risk_class run_class(const struct risk_facts *f, const struct risk_word *verb, uint32_t object) {
     if (f->params & (RISK_PARAM_CODE | RISK_PARAM_COMMAND))
         return RISK_EXECUTE;
     if (f->described_read_only)
         return RISK_READ;
-    if (f->params & RISK_PARAM_SQL || (object | f->first_nouns) & NOUN_STATEMENT)
+    if (f->params & RISK_PARAM_SQL || risk_contains(f->lower, "raw quer") ||
+        (object | f->first_nouns) & NOUN_STATEMENT)
         return RISK_EXECUTE;
-    return object & NOUN_REPORT ? RISK_READ : RISK_EXECUTE;
+    bool starts = strcmp(verb->text, "start") == 0 || strcmp(verb->text, "begin") == 0;
+    return object & NOUN_REPORT && !starts ? RISK_READ : RISK_EXECUTE;
 }
 
 static bool says_saved(const struct risk_facts *f) {
@@ -45,20 +50,29 @@ static bool is_drawn(const struct risk_facts *f) {
            risk_contains(f->lower, "visualiz") || risk_contains(f->lower, "visualis");
 }
 
-/* Generated output is stored when the tool takes an id, or its description says so. */
+/* Generated output is stored when the tool takes an id, makes something that others use, or says so. */
 static bool is_kept(const struct risk_facts *f) {
-    static const char *const words[] = {"save", "store",  "write",   "creat", "upload", "key", "token",
-                                        "file", "commit", "publish", "rotat", "link",   NULL};
+    static const char *const used[] = {"key",  "keys",   "token",   "tokens", "link", "links",
+                                       "file", "commit", "project", "short",  NULL};
+    static const char *const kept[] = {"save",    "saves",     "saved",   "saving",  "store",    "stores",
+                                       "stored",  "writes",    "written", "create",  "creates",  "upload",
+                                       "uploads", "publishes", "publish", "commits", "persists", NULL};
     if (f->params & (RISK_PARAM_ID | RISK_PARAM_OUTPUT))
         return true;
-    for (const char *const *w = words; *w; w++)
-        if (risk_contains(f->lower, *w))
+    for (size_t i = 0; i < f->count; i++)
+        if (risk_one_of(f->tokens[i], used))
+            return true;
+    for (size_t i = 0; i < f->prose_count && i < KEPT_WORDS; i++)
+        if (risk_one_of(f->prose[i].text, kept))
             return true;
     return false;
 }
 
 static enum risk_class generate_class(const struct risk_facts *f, uint32_t object) {
-    if (f->name_nouns & NOUN_CHART || is_drawn(f))
+    for (size_t i = 0; i < f->count; i++)
+        if (slice_is(f->tokens[i], "short"))
+            return RISK_WRITE; /* generate_short_url makes one that works */
+    if (f->name_nouns & NOUN_CHART || (is_drawn(f) && !(f->name_nouns & NOUN_MEDIA)))
         return f->params & RISK_PARAM_PATH ? RISK_WRITE : RISK_READ;
     if (object & NOUN_MEDIA)
         return RISK_EXECUTE;
@@ -100,6 +114,10 @@ static bool adds_up(const struct risk_facts *f, const struct risk_word *verb) {
 /* convert_pdf_to_markdown(file_path): the only file is the one that is read, and the text is the answer. */
 static bool turns_to_text(const struct risk_facts *f) {
     static const char *const formats[] = {"markdown", "md", "text", "json", NULL};
+    static const char *const many[] = {"directory", "folder", "files", "batch", NULL};
+    for (size_t i = 0; i < f->count; i++)
+        if (risk_one_of(f->tokens[i], many))
+            return false;
     if (f->count < 2 || !slice_is(f->tokens[f->count - 2], "to") || says_saved(f) ||
         f->params & (RISK_PARAM_TARGET | RISK_PARAM_ID))
         return false;
@@ -122,8 +140,9 @@ static enum risk_class go_class(const struct risk_facts *f, const struct risk_wo
     if (wait && !f->ui && (risk_contains(f->lower, "until") || risk_contains(f->lower, "reaches")))
         return RISK_READ; /* "Block until a request reaches a terminal state" */
     if (wait)
-        return (object | f->first_nouns) & (NOUN_JOB | NOUN_PROC) || risk_contains(f->lower, "poll") ||
-                       risk_contains(f->lower, "status") || risk_contains(f->lower, "to complete")
+        return (object | f->first_nouns) & (NOUN_JOB | NOUN_PROC | NOUN_REPORT) ||
+                       risk_contains(f->lower, "poll") || risk_contains(f->lower, "status") ||
+                       risk_contains(f->lower, "to complete") || risk_contains(f->lower, "to finish")
                    ? RISK_READ
                    : RISK_EXECUTE;
     for (size_t i = 0; i < f->count; i++)
@@ -150,6 +169,60 @@ static bool cuts_text(const struct risk_facts *f, const struct risk_word *verb) 
            (risk_contains(f->lower, " text") || risk_contains(f->lower, " string"));
 }
 
+/* build_report and build_dataset put data together. */
+static enum risk_class build_class(const struct risk_facts *f, enum risk_class base) {
+    static const char *const data[] = {"dataset",  "index",     "graph",   "map",  "table",
+                                       "list",     "query",     "corpus",  "tree", "matrix",
+                                       "timeline", "embedding", "catalog", NULL};
+    for (size_t i = 0; i < f->count; i++)
+        if (slice_is(f->tokens[i], "and") || slice_is(f->tokens[i], "then"))
+            return base;
+    if (f->count < 2 || f->words[f->count - 1] == NULL ||
+        f->words[f->count - 1]->nouns & (NOUN_DEED | NOUN_PROC))
+        return f->count > 1 && risk_one_of(f->tokens[f->count - 1], data) ? RISK_WRITE : base;
+    if (f->words[f->count - 1]->nouns & (NOUN_REPORT | NOUN_TEXT | NOUN_CHART))
+        return f->params & RISK_PARAM_PATH || is_kept(f) ? RISK_WRITE : RISK_READ;
+    return risk_one_of(f->tokens[f->count - 1], data) ? RISK_WRITE : base;
+}
+
+/* resolve_location and resolve_id look something up; resolve_issue closes it. */
+static bool resolves_name(const struct risk_facts *f) {
+    static const char *const settled[] = {
+        "issue",  "issues",  "ticket",       "comment",   "comments", "case",      "alert",    "alerts",
+        "thread", "threads", "incident",     "incidents", "conflict", "conflicts", "review",   "discussion",
+        "report", "dispute", "conversation", "event",     "problem",  "task",      "todo",     "finding",
+        "error",  "errors",  "annotation",   "market",    "request",  "blocker",   "question", NULL};
+    if (f->name_nouns & NOUN_NAME)
+        return true;
+    for (size_t i = 0; i < f->count; i++)
+        if (risk_one_of(f->tokens[i], settled))
+            return false;
+    return f->count > 1 && f->lower.len && !risk_contains(f->lower, "mark") &&
+           !risk_contains(f->lower, "resolved") && !risk_contains(f->lower, "resolution") &&
+           !risk_contains(f->lower, "close");
+}
+
+/* Not the voices of a song. */
+static bool trades_coins(const struct risk_facts *f, uint32_t object) {
+    static const char *const words[] = {"token", "coin",   "crypto",   "dex",   "liquidity", "slippage",
+                                        "chain", "wallet", "exchange", "quote", NULL};
+    for (const char *const *w = words; *w; w++)
+        if (risk_contains(f->lower, *w))
+            return true;
+    return (object | f->first_nouns) & (NOUN_MONEY | NOUN_TRADE | NOUN_COIN) || !f->lower.len;
+}
+
+/* Not the size of a picture. */
+static bool scales_machines(const struct risk_facts *f, uint32_t object) {
+    static const char *const words[] = {"replica", "instance", "capacity",  " node", "service",
+                                        "worker",  "deploy",   "container", "dyno",  " pod",
+                                        "cluster", " app",     NULL};
+    for (const char *const *w = words; *w; w++)
+        if (risk_contains(f->lower, *w))
+            return true;
+    return object & (NOUN_INFRA | NOUN_MACHINE | NOUN_PROC | NOUN_JOB) || !f->lower.len;
+}
+
 enum risk_class risk_verb_class(const struct risk_facts *f, const struct risk_word *verb, uint32_t object) {
     enum risk_class base = (enum risk_class)verb->cls;
     if (base == RISK_DESTRUCTIVE && cuts_text(f, verb))
@@ -161,8 +234,10 @@ enum risk_class risk_verb_class(const struct risk_facts *f, const struct risk_wo
         return asks_raw(f, object) ? RISK_EXECUTE : RISK_READ;
     case WORD_QUERY:
         return asks_raw(f, object) ? RISK_EXECUTE : RISK_READ;
+    case WORD_BUILD:
+        return build_class(f, base);
     case WORD_RUN:
-        return run_class(f, object);
+        return run_class(f, verb, object);
     case WORD_TEST:
         return object & NOUN_LINK ? RISK_READ : RISK_EXECUTE;
     case WORD_STOP:
@@ -193,7 +268,11 @@ enum risk_class risk_verb_class(const struct risk_facts *f, const struct risk_wo
                    ? RISK_WRITE
                    : RISK_READ;
     case WORD_RESOLVE:
-        return f->name_nouns & NOUN_NAME ? RISK_READ : RISK_WRITE;
+        return resolves_name(f) ? RISK_READ : RISK_WRITE;
+    case WORD_SWAP:
+        return f->money || f->ctx->till || trades_coins(f, object) ? RISK_FINANCIAL : RISK_WRITE;
+    case WORD_SCALE:
+        return scales_machines(f, object) ? RISK_EXECUTE : RISK_WRITE;
     case WORD_SNAPSHOT:
         return object & NOUN_MACHINE ? RISK_WRITE : RISK_READ;
     case WORD_OPEN:

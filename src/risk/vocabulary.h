@@ -41,6 +41,9 @@ enum word_rule {
     WORD_CAPTURE,  /* a note: Write; the screen: Read */
     WORD_TRACK,    /* an event or time: Write; the progress of something: Read */
     WORD_REPORT,   /* with a message to somebody: Write; else Read */
+    WORD_BUILD,    /* data: Write; programs: Execute */
+    WORD_SWAP,     /* Financial at a server that handles money */
+    WORD_SCALE,    /* machines: Execute; a picture: Write */
     WORD_SOFT,     /* Destructive, unless it is one of several small edits */
 };
 
@@ -75,6 +78,7 @@ enum word_noun {
     NOUN_COIN = 1 << 28,   /* shows that the server handles coins */
     NOUN_SUM = 1 << 29,    /* numbers that are summed */
     NOUN_STATE = 1 << 26,  /* after a deed: its status, its logs */
+    NOUN_ACT = 1 << 30,    /* a weak verb that is one at the beginning of a name: export, load */
 };
 
 struct risk_word {

@@ -222,6 +222,69 @@ static void things_that_look_like_deeds(void **state) {
     assert_named("ingest", "Start asynchronous ingestion of a documentation address.", RISK_WRITE);
 }
 
+/* Nouns are told from verbs by their place. */
+static void words_by_their_place(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *description;
+        enum risk_class want;
+    } rows[] = {
+        {"get_calendar", "All-market forward dividend calendar", RISK_READ},
+        {"get_changes", "Shareholder changes of a quarter", RISK_READ},
+        {"yard_list_takes", "Saved takes that you can switch between", RISK_READ},
+        {"yard_list_rules", "Rules: their SQL, schedule and whether each is active", RISK_READ},
+        {"list_checkpoints", "Checkpoints of the open model, newest first", RISK_READ},
+        {"load_resume", "Return the stored resume", RISK_READ},
+        {"export_resume", "Render the resume into a file", RISK_WRITE},
+        {"services_guide", "What counties run under the act", RISK_READ},
+        {"yard_balance", "Credits that are left. `POST /credits/` with an empty list", RISK_READ},
+        {"what_changed", "What changed since the last call", RISK_READ},
+        {"leaderboard", "Humans and agents on one board", RISK_READ},
+        {"yard_daily", "Daily closing prices of an index", RISK_READ},
+        {"filings", "Insider filings of a ticker (kinds: buy, sell, others)", RISK_READ},
+        {"survey_regression", "Design-based regression of an outcome", RISK_READ},
+        {"download_wait", "Wait for a background download to finish", RISK_READ},
+        {"speech_to_text", "Convert speech to text", RISK_READ},
+        {"create_log", "Start a working log", RISK_WRITE},
+        {"create_job", "Start a job", RISK_EXECUTE},
+        {"update_plan", "Set or clear publish/stop plans", RISK_WRITE},
+        {"drag", "Drag one element and drop it onto another", RISK_EXECUTE},
+        {"dedupe_nodes", "[Editor-only][Idempotent] Delete nodes that are there twice", RISK_DESTRUCTIVE},
+        {"format_text", "Finds the text and applies a style to it", RISK_WRITE},
+        {"build_target", "Infer the file and build the target", RISK_EXECUTE},
+        {"build_image_status", "Poll a remote build job", RISK_READ},
+        {"rebuild_and_reopen", "Close the editor, build the project, open it again", RISK_EXECUTE},
+        {"manage_file", "Determines which file to create or update", RISK_WRITE},
+        {"void_page", "Void (delete) a page", RISK_DESTRUCTIVE},
+        {"resolve_location", "Resolve the name of a place to a box", RISK_READ},
+        {"resolve_issue", "Resolve an issue", RISK_WRITE},
+        {"swap_vocals", "Swap the vocals of two songs", RISK_WRITE},
+        {"swap", "Swap one coin for another", RISK_FINANCIAL},
+        {"scale_object", "Scale an object by a factor", RISK_WRITE},
+        {"scale_service", "Scale the replicas of a service", RISK_EXECUTE},
+        {"create_order", "Posts an order in the trading account", RISK_FINANCIAL},
+        {"start_simulation", "Start a simulation and return a number", RISK_EXECUTE},
+        {"generate_video", "Generate a video with visualizations", RISK_EXECUTE},
+        {"generate_manifest", "Generate manifest data of the content", RISK_READ},
+        {"generate_short_url", "Shorten an address", RISK_WRITE},
+        {"yard_query", "Send a prompt to a model", RISK_READ},
+        {"search_causes", "Causas no Brasil, de todos os anos que o registro tem", RISK_READ},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        assert_named(rows[i].name, rows[i].description, rows[i].want);
+    assert_class("{\"name\":\"teams\",\"description\":\"Manage teams\",\"inputSchema\":{\"properties\":{"
+                 "\"action\":{\"enum\":[\"list\",\"get\"]}}}}",
+                 RISK_READ);
+    assert_class(
+        "{\"name\":\"dialogs\",\"description\":\"List or close dialogs\",\"inputSchema\":{\"properties\":{"
+        "\"action\":{\"enum\":[\"list\",\"close\"]}}}}",
+        RISK_WRITE);
+    assert_class(
+        "{\"name\":\"cut_solid\",\"description\":\"Subtract one object from another\",\"inputSchema\":{"
+        "\"properties\":{\"name\":{},\"result_name\":{}}}}",
+        RISK_WRITE);
+}
+
 static void what_the_text_says_of_effects(void **state) {
     (void)state;
     assert_named("suggest_entry", "Store preview: what save_entry would decide, without writing anything.",
@@ -423,6 +486,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(where_the_result_goes, setup, teardown),
         cmocka_unit_test_setup_teardown(verbs_in_context, setup, teardown),
         cmocka_unit_test_setup_teardown(things_that_look_like_deeds, setup, teardown),
+        cmocka_unit_test_setup_teardown(words_by_their_place, setup, teardown),
         cmocka_unit_test_setup_teardown(what_the_text_says_of_effects, setup, teardown),
         cmocka_unit_test_setup_teardown(operation_enums, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_looked_for_is_not_done, setup, teardown),
