@@ -87,6 +87,8 @@ const tools = new Proxy({}, { get: (_, server) => typeof server === "symbol" || 
 
 let noNetwork = "no network here: the operator can allow hosts with code.network.allow or --network (docs/code.md)";
 let network = null; // see connectOut()
+let serves = true; // with a network, loop-back is the gate's machine until the run listens there itself
+const isLocal = (host) => serves && !process.versions.bun && /^(?:localhost|127(?:\.\d+){3}|0\.0\.0\.0|\[?::1?\]?)$/.test(host); // a server of the run itself
 
 // The gate's proxy is the only network access. Both http: and https: use a tunnel through it.
 function connectOut({ environment, no_network: why }) {
@@ -94,7 +96,12 @@ function connectOut({ environment, no_network: why }) {
   if (network || !environment) return;
   Object.assign(process.env, environment);
   const net = load("net"), tls = load("tls"), http = load("http"), https = load("https");
-  const proxy = new URL(environment.HTTPS_PROXY);
+  const proxy = new URL(environment.HTTPS_PROXY), { listen } = net.Server.prototype;
+  serves = false;
+  net.Server.prototype.listen = function (...args) {
+    serves = true;
+    return listen.apply(this, args);
+  };
   const tunnel = (host, port) => new Promise((resolve, reject) => {
     const socket = net.connect(Number(proxy.port), proxy.hostname);
     let head = "";
@@ -120,8 +127,13 @@ function connectOut({ environment, no_network: why }) {
       over.once("secureConnect", () => done(null, over)).once("error", done);
     }, done);
   };
-  http.globalAgent.createConnection = (options, done) => { open(options, false, done); };
-  https.globalAgent.createConnection = (options, done) => { open(options, true, done); };
+  for (const [agent, secure] of [[http.globalAgent, false], [https.globalAgent, true]]) {
+    const direct = agent.createConnection;
+    agent.createConnection = (options, done) => {
+      if (isLocal(options.hostname ?? options.host ?? "localhost")) return direct.call(agent, options, done);
+      open(options, secure, done);
+    };
+  }
   const byNode = nodeFetch;
   network = { fetch: (resource, options) => {
     void Response; // loads the library, which then exposes its dispatcher
@@ -143,6 +155,7 @@ async function fetchInside(resource, options = {}) {
   let body = options.body ?? null;
   if (body !== null && typeof body !== "string") body = String(body);
   if (!url.pathname.startsWith("/mcp/")) {
+    if (isLocal(url.hostname)) return nodeFetch(resource, options);
     if (network) return network.fetch(resource, options);
     throw new TypeError(`fetch failed: ${noNetwork}`, { cause: Object.assign(new Error(noNetwork), { code: "ENETUNREACH", errno: -101, syscall: "connect", hostname: url.hostname }) });
   }

@@ -118,6 +118,7 @@ static napi_value serve(napi_env env, napi_callback_info info) {
         if (zygote_clone(&setup, &order, stdio) != 0)
             continue;
         confine_down(&setup, &order, stdio);
+        zygote_open_loopback(&setup, &order);
         while (first && setup.fail_step == CONFINE_AWAKE) /* for tests */
             poll(NULL, 0, -1);
         return renewed(env, (int32_t)order.urgent);

@@ -193,6 +193,7 @@ static PyObject *serve(PyObject *self, PyObject *args) {
         if (zygote_clone(&setup, &order, stdio) != 0)
             continue;
         confine_down(&setup, &order, stdio);
+        zygote_open_loopback(&setup, &order);
         return Py_BuildValue("i", (int)order.profile);
     }
     _exit(0);

@@ -683,20 +683,23 @@ def no_processes():
 
 
 NO_NETWORK = "no network here: the operator can allow hosts with code.network.allow or --network (docs/code.md)"
-NO_SERVERS = "no server can listen in this sandbox: call the handler itself, or connect its ends with socket.socketpair()"
 BY_PROXY = "names are resolved by the gate: connect through the proxy in HTTPS_PROXY, as HTTP libraries do by themselves"
+
+
+IP = re.compile(r"[\d.]+$|[\da-fA-F:.]*:[\da-fA-F:.]*$")
 
 
 def no_network():
     """Errors that say so, instead of the kernel's."""
     import socket
 
-    find, connect = socket.getaddrinfo, socket.socket.connect
+    find = socket.getaddrinfo
 
     def getaddrinfo(host, port, *args, **kwargs):
-        if str(host) not in ("127.0.0.1", "localhost", "::1", "None"):
+        text = host.decode("ascii", "replace") if isinstance(host, bytes) else host
+        if text and text != "localhost" and not IP.match(text):
             raise socket.gaierror(socket.EAI_NONAME, BY_PROXY if "HTTPS_PROXY" in os.environ else NO_NETWORK)
-        return find("127.0.0.1" if host == "localhost" else host, port, *args, **kwargs)  # there is no /etc/hosts
+        return find(host, port, *args, **kwargs)
 
     class Socket(socket.socket):
         __slots__ = ()
@@ -707,15 +710,25 @@ def no_network():
             except PermissionError:
                 raise OSError(101, BY_PROXY if "HTTPS_PROXY" in os.environ else NO_NETWORK) from None
 
-    async def create_server(self, *args, **kwargs):
-        server = await listen(self, *args, **kwargs)
-        if not server.sockets:  # asyncio leaves out addresses whose sockets cannot be made
-            raise OSError(101, NO_SERVERS)
-        return server
+        def connect(self, address):
+            try:
+                super().connect(address)
+            except OSError as error:
+                if error.errno != 101:
+                    raise
+                raise OSError(101, BY_PROXY if "HTTPS_PROXY" in os.environ else NO_NETWORK) from None
 
-    from asyncio.base_events import BaseEventLoop
+        def listen(self, *args):
+            super().listen(*args)
+            if "HTTPS_PROXY" in os.environ:  # until then loop-back is the gate's machine
+                os.environ["NO_PROXY"] = os.environ["no_proxy"] = "localhost,127.0.0.1,::1"
 
-    listen, BaseEventLoop.create_server = BaseEventLoop.create_server, create_server
+    def here(name):
+        return name in ("", "localhost", "sandbox", "0.0.0.0", "::", "::1") or name.startswith("127.")
+
+    by_address = socket.gethostbyaddr
+    socket.getfqdn = lambda name="": "localhost" if here(name.strip()) else name
+    socket.gethostbyaddr = lambda name: ("localhost", [], ["127.0.0.1"]) if here(name) else by_address(name)
     Socket.__name__ = Socket.__qualname__ = "socket"
     Socket.__module__ = "socket"
     socket.getaddrinfo, socket.socket, socket.SocketType = getaddrinfo, Socket, Socket

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/packet.h"
+#include "sandbox/loopback.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -219,6 +220,13 @@ long zygote_clone(const struct confine_setup *setup, const struct frame_order *o
     for (int i = 0; i < 3; i++)
         close(stdio[i]);
     return pid;
+}
+
+extern __typeof__(loopback_open) loopback_open __attribute__((weak));
+
+void zygote_open_loopback(const struct confine_setup *setup, const struct frame_order *order) {
+    if (loopback_open && order->profile != FRAME_PROC)
+        loopback_open(confine_has_network(setup, order));
 }
 
 void zygote_notify(enum confine_note_kind kind, const char *text) {

@@ -12,6 +12,9 @@ void zygote_fold_memory(void);
 /* Like fork: 0 in the child (a child of the helper, and pid 1 of its own namespace), the pid here, -1 on
  * failure. The helper is notified in any case, and the descriptors are closed here. */
 long zygote_clone(const struct confine_setup *setup, const struct frame_order *order, const int stdio[3]);
+/* In the child, after the lock-down: code may start servers for itself. Does nothing in a profile that can
+ * start programs, and where sallyport-programs.so was not loaded. */
+void zygote_open_loopback(const struct confine_setup *setup, const struct frame_order *order);
 /* Notifies the helper that orders can be sent, or why not. */
 void zygote_notify(enum confine_note_kind kind, const char *text);
 

@@ -212,23 +212,26 @@ test('the policy judges each connection', async (t) => {
   assert.ok(!(await peer.request('tools/list', {})).tools.some((tool) => tool.name === 'network_connect'));
 });
 
-test('sandboxes cannot listen, use datagrams or reach each other, and a run ends with its connections', async (t) => {
-  const held = [];
+test('sandboxes listen for themselves only, use no datagrams, do not reach each other, and a run ends with its connections', async (t) => {
+  const held = [], x64 = process.arch === 'x64';
   const server = createTcp((socket) => { held.push(socket); socket.on('error', () => {}).on('close', () => { held.closed = (held.closed ?? 0) + 1; }); });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => server.close());
   const { port } = server.address();
   const { code } = await gateWith(t, { allow: [`127.0.0.1:${port}`] });
-  const ways = await code(`import socket
-result = {}
+  const ways = await code(`import ctypes, socket
+result, kernel = {}, ctypes.CDLL(None, use_errno=True).syscall
+def denied(*args):
+  if kernel(*args) < 0: raise OSError(ctypes.get_errno(), "")
 def try_it(name, call):
   try: call(); result[name] = "done"
   except OSError as error: result[name] = type(error).__name__
 s = socket.socket()
-try_it("bind", lambda: s.bind(("127.0.0.1", 4000)))
-try_it("listen", lambda: s.listen())
+try_it("bind", lambda: denied(${x64 ? 49 : 200}, s.fileno(), bytes([2, 0, 15, 160, 127, 0, 0, 1]) + bytes(8), 16))
+try_it("listen", lambda: denied(${x64 ? 50 : 201}, s.fileno(), 5))
 try_it("udp", lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
-try_it("six", lambda: socket.socket(socket.AF_INET6, socket.SOCK_STREAM))
+try_it("six", lambda: denied(${x64 ? 41 : 198}, socket.AF_INET6, socket.SOCK_STREAM, 0))
+try_it("six out", lambda: socket.socket(socket.AF_INET6, socket.SOCK_STREAM).connect(("2001:db8::1", 80)))
 try_it("unix", lambda: socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
 try_it("netlink", lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW))
 try_it("other port", lambda: socket.socket().connect(("127.0.0.1", ${port})))
@@ -249,6 +252,36 @@ result = [len(held), refused]`, 'python', { timeout_seconds: 120 });
   assert.deepEqual(many.result, [64, 136], JSON.stringify(many));
   await until(() => `${held.closed} of ${held.length} connections to end with the run`, () => held.closed === held.length);
 });
+
+for (const [name, allow] of [['without a network', undefined], ['with one', ['127.0.0.1:1']]]) {
+  test(`a server of a run is reached by that run alone, ${name}`, async (t) => {
+    const { code } = await gateWith(t, allow && { allow });
+    const serve = `import http.server, os, threading, urllib.request
+class Handler(http.server.BaseHTTPRequestHandler):
+  def do_GET(self): self.send_response(200); self.end_headers(); self.wfile.write(b"here")
+  def log_message(self, *args): pass
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+result = server.server_port`;
+    const get = (port) => `import urllib.request; result = urllib.request.build_opener(urllib.request.ProxyHandler({})).open("http://127.0.0.1:${port}/").read().decode()`;
+    const { result: port } = await code(serve, 'python', { session_id: 'one' });
+    assert.ok(port > 1024);
+    assert.equal((await code(get(port), 'python', { session_id: 'one' })).result, 'here');
+    assert.equal((await code(`result = urllib.request.urlopen("http://localhost:${port}/").read().decode()`, 'python', { session_id: 'one' })).result, 'here');
+    for (const session of ['two', undefined]) {
+      const other = await code(get(port), 'python', { ...(session && { session_id: session }) });
+      assert.match(other.error, /Connection refused|Permission denied/, JSON.stringify(other));
+    }
+    await assert.rejects(fetch(`http://127.0.0.1:${port}/`), 'nothing listens on the machine');
+    const own = await code(`const http = require('node:http'), server = http.createServer((q, r) => r.end(q.url));
+      await new Promise((done) => server.listen(0, done));
+      const { port } = server.address(), got = [await (await fetch(\`http://localhost:\${port}/a\`)).text()];
+      await new Promise((done) => http.get({ port, path: '/b' }, (r) => r.on('data', (d) => got.push(String(d))).on('end', done)));
+      server.close(); server.closeAllConnections();
+      return got;`, 'javascript');
+    assert.deepEqual(own.result, ['/a', '/b'], JSON.stringify(own));
+  });
+}
 
 test('without the setting there is no network, and the error says what to do', async (t) => {
   const { code } = await gateWith(t, undefined);
@@ -283,7 +316,7 @@ test('code run connects to what --network lists, and to nothing else', async (t)
   assert.deepEqual(both.stdout.trim().split('\n').map((line) => JSON.parse(line).result), ['/a', '/a'], 'each file has its own way out');
   const other = await runs('two.py', python(`http://127.0.0.1:${hidden.port}/`), '--network', `127.0.0.1:${plain.port}`);
   assert.match(other.error, new RegExp(`no network to 127\\.0\\.0\\.1:${hidden.port}: the operator can allow it in --network`));
-  assert.match((await runs('two.py', python('http://localhost/'))).error, /no network here: .* --network/);
+  assert.match((await runs('two.py', python('http://example.com/'))).error, /no network here: .* --network/);
   assert.equal(hidden.seen.length, 0);
   const wrong = await runs('two.py', '1', '--network', 'localhost');
   assert.equal(wrong.code, 2);

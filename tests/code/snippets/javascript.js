@@ -693,11 +693,10 @@ process.on('unhandledRejection', (r) => { console.log('rejected', r.message); })
 setTimeout(() => { throw new Error('in timer'); }, 1);
 setTimeout(() => { Promise.reject(new Error('in promise')); }, 3);
 setTimeout(() => console.log('still here'), 10);
-//// http server and client on loop-back are refused with an error that code can read
+//// http server and client on loop-back
 const http = require('http');
-const s = http.createServer((q, r) => r.end('ok'));
-s.on('error', () => console.log('done'));
-s.listen(0, '127.0.0.1', () => { s.close(); console.log('done'); });
+const s = http.createServer((q, r) => r.end('ok ' + q.url));
+s.listen(0, '127.0.0.1', () => { console.log(s.address().address, s.address().family, s.address().port > 1023); http.get({ port: s.address().port, path: '/x' }, (r) => { r.on('data', (d) => console.log(String(d))); r.on('end', () => s.close(() => console.log('done'))); }); });
 //// child_process fails with an error that can be caught
 const cp = require('child_process');
 let out; try { out = cp.execSync('echo hi', { stdio: 'pipe' }).toString().trim(); } catch { out = 'hi'; } console.log(out);
@@ -841,3 +840,51 @@ fs.stat('.', () => {
   setImmediate(() => console.log('immediate'));
 });
 setTimeout(() => console.log('still alive'), 20);
+//// http: a small REST API with routes, JSON bodies and status codes, called by fetch
+const http = require('node:http');
+const items = new Map(); let next = 1;
+const server = http.createServer(async (req, res) => {
+  const url = new URL(req.url, 'http://x'), [, kind, id] = url.pathname.split('/');
+  const send = (status, body) => { res.writeHead(status, { 'content-type': 'application/json' }); res.end(JSON.stringify(body)); };
+  if (kind !== 'items') return send(404, { error: 'no route' });
+  if (req.method === 'POST') { let text = ''; for await (const c of req) text += c; const item = { id: next++, ...JSON.parse(text) }; items.set(item.id, item); return send(201, item); }
+  if (req.method === 'DELETE') return send(items.delete(Number(id)) ? 200 : 404, { gone: id });
+  if (id) return items.has(Number(id)) ? send(200, items.get(Number(id))) : send(404, { error: `no ${id}` });
+  send(200, [...items.values()].filter((i) => !url.searchParams.has('q') || i.name.includes(url.searchParams.get('q'))));
+});
+(async () => {
+  await new Promise((done) => server.listen(0, done));
+  const base = `http://localhost:${server.address().port}`;
+  for (const name of ['pen', 'pencil', 'ink']) { const r = await fetch(`${base}/items`, { method: 'POST', body: JSON.stringify({ name }) }); console.log(r.status, await r.json()); }
+  console.log((await (await fetch(`${base}/items?q=pen`)).json()).map((i) => i.name), (await fetch(`${base}/items/2`, { method: 'DELETE' })).status);
+  const missing = await fetch(`${base}/items/2`); console.log(missing.status, missing.ok, missing.headers.get('content-type'), await missing.json());
+  console.log((await fetch(`${base}/nothing`)).status, (await Promise.all([1, 3].map((i) => fetch(`${base}/items/${i}`).then((r) => r.json())))).map((i) => i.name));
+  server.close(() => console.log('closed')); server.closeAllConnections();
+})();
+//// net: an echo server, several clients, half-open ends and a port in use
+const net = require('node:net');
+const server = net.createServer({ allowHalfOpen: true }, (c) => { let text = ''; c.setEncoding('utf8').on('data', (d) => text += d).on('end', () => c.end(text.split('').reverse().join(''))); });
+server.listen(0, '127.0.0.1', async () => {
+  const { port } = server.address();
+  const ask = (text) => new Promise((done, fail) => { let got = ''; const c = net.connect({ port, host: '127.0.0.1' }, () => c.end(text)); c.on('data', (d) => got += d).on('end', () => done(got)).on('error', fail); });
+  console.log(await Promise.all(['abc', 'hello', 'x'.repeat(3)].map(ask)), (await ask('ab'.repeat(200000))).length);
+  const other = net.createServer().on('error', (e) => { console.log(e.code, e.syscall, e.port === port); server.close(() => console.log('closed', server.listening)); });
+  other.listen(port, '127.0.0.1');
+});
+//// http: streamed responses, server-sent events, keep-alive agent, timeout and a refused port
+const http = require('node:http');
+const server = http.createServer((req, res) => {
+  if (req.url === '/slow') return;
+  res.writeHead(200, { 'content-type': 'text/event-stream' }); let n = 0;
+  const t = setInterval(() => { res.write(`data: ${++n}\n\n`); if (n === 3) { clearInterval(t); res.end(); } }, 2);
+});
+(async () => {
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  const port = server.address().port, url = `http://127.0.0.1:${port}`;
+  let text = ''; for await (const chunk of (await fetch(url)).body) text += new TextDecoder().decode(chunk); console.log(JSON.stringify(text));
+  const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+  const get = () => new Promise((done, fail) => http.get(url, { agent }, (r) => { r.resume().on('end', () => done(r.statusCode)); }).on('error', fail)); console.log(await Promise.all([get(), get(), get()]));
+  await fetch(`${url}/slow`, { signal: AbortSignal.timeout(20) }).catch((e) => console.log(e.name));
+  http.get(`${url}/slow`, { timeout: 20 }).on('timeout', function () { this.destroy(new Error('too slow')); }).on('error', (e) => {
+    console.log(e.message); agent.destroy(); server.close(() => { http.get(url).on('error', (e) => console.log(e.code, e.syscall, e.address)); }); server.closeAllConnections(); });
+})();

@@ -1828,3 +1828,123 @@ if __name__ == "__main__":
         w.join()
         w.close() if w.name == "never" else None
     print([(w.name, w.exitcode, w.is_alive()) for w in workers])
+#### http.server in a thread: GET, POST, JSON, status codes, called with urllib
+import http.server, json, threading, urllib.request, urllib.error
+class Api(http.server.BaseHTTPRequestHandler):
+    notes = []
+    def reply(self, status, value):
+        body = json.dumps(value).encode()
+        self.send_response(status); self.send_header("Content-Type", "application/json"); self.send_header("Content-Length", str(len(body))); self.end_headers(); self.wfile.write(body)
+    def do_GET(self):
+        if self.path == "/notes": self.reply(200, self.notes)
+        else: self.reply(404, {"error": "no " + self.path})
+    def do_POST(self):
+        note = json.loads(self.rfile.read(int(self.headers["Content-Length"]))); self.notes.append(note); self.reply(201, {"id": len(self.notes)})
+    def log_message(self, *args): pass
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Api)
+thread = threading.Thread(target=server.serve_forever); thread.start()
+base = "http://127.0.0.1:%d" % server.server_port
+for text in ("one", "zwei", "三"):
+    with urllib.request.urlopen(urllib.request.Request(base + "/notes", data=json.dumps({"text": text}).encode(), method="POST")) as r: print(r.status, json.load(r))
+print(json.load(urllib.request.urlopen(base + "/notes")))
+try: urllib.request.urlopen(base + "/else")
+except urllib.error.HTTPError as e: print(e.code, e.reason, json.load(e))
+server.shutdown(); server.server_close(); thread.join()
+try: urllib.request.urlopen(base + "/notes")
+except urllib.error.URLError as e: print(type(e.reason).__name__, e.reason.errno)
+#### http.server serves a directory of the workspace, http.client reads it with ranges of headers
+import functools, http.client, http.server, os, threading
+os.makedirs("site/sub", exist_ok=True)
+open("site/index.html", "w").write("<h1>Hi</h1>"); open("site/sub/data.txt", "w").write("data " * 1000)
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *args): pass
+with http.server.HTTPServer(("localhost", 0), functools.partial(Quiet, directory="site")) as server:
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    client = http.client.HTTPConnection("localhost", server.server_port)
+    for path in ("/", "/sub/data.txt", "/sub/", "/none"):
+        client.request("GET", path); r = client.getresponse(); body = r.read()
+        print(path, r.status, r.getheader("Content-Type"), len(body) if path == "/sub/data.txt" else body[:11] if path == "/" else "")
+    client.request("HEAD", "/sub/data.txt"); r = client.getresponse(); print(r.getheader("Content-Length"), r.read()); client.close(); server.shutdown()
+#### socketserver: a threading line server with many clients at once
+import socket, socketserver, threading
+from concurrent.futures import ThreadPoolExecutor
+class Upper(socketserver.StreamRequestHandler):
+    def handle(self):
+        for line in self.rfile: self.wfile.write(line.upper())
+class Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = daemon_threads = True
+with Server(("127.0.0.1", 0), Upper) as server:
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    def ask(i):
+        with socket.create_connection(server.server_address, timeout=10) as s:
+            f = s.makefile("rw"); f.write("line %d\n" % i); f.flush(); return f.readline().strip()
+    with ThreadPoolExecutor(16) as pool: answers = list(pool.map(ask, range(300)))
+    print(len(answers), answers[0], answers[-1], server.server_address[0], server.socket.getsockname() == server.server_address)
+    server.shutdown()
+#### asyncio.start_server: a chat of three clients, broadcast, and a clean end
+import asyncio
+async def main():
+    members = {}
+    async def serve(reader, writer):
+        name = (await reader.readline()).decode().strip(); members[name] = writer
+        writer.write(b"welcome\n")
+        async for line in reader:
+            for other, w in sorted(members.items()):
+                if other != name: w.write(f"{name}: {line.decode()}".encode()); await w.drain()
+        del members[name]; writer.close()
+    server = await asyncio.start_server(serve, "localhost", 0)
+    host, port = server.sockets[0].getsockname()[:2]
+    async def join(name):
+        r, w = await asyncio.open_connection(host, port); w.write(name.encode() + b"\n"); return r, w, (await r.readline()).decode().strip()
+    clients = [await join(n) for n in ("ann", "bob", "cy")]
+    print([c[2] for c in clients], sorted(members))
+    clients[0][1].write(b"hello\n")
+    print([(await c[0].readline()).decode().strip() for c in clients[1:]])
+    for _, w, _ in clients: w.close(); await w.wait_closed()
+    while members: await asyncio.sleep(0.01)
+    server.close(); await server.wait_closed(); print("closed", server.is_serving())
+asyncio.run(main())
+#### sockets by hand: bind, listen, accept, select, timeouts, options, a port in use and one that refuses
+import select, socket, threading
+a = socket.socket(); a.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+a.bind(("127.0.0.1", 0)); a.listen(5); port = a.getsockname()[1]; print(a.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR) > 0, a.family.name, a.type.name, select.select([a], [], [], 0)[0])
+b = socket.socket()
+try: b.bind(("127.0.0.1", port))
+except OSError as e: print(e)
+b.connect(("127.0.0.1", port)); print(select.select([a], [], [], 5)[0] == [a])
+c, address = a.accept(); print(address == b.getsockname(), b.getpeername() == a.getsockname(), c.getpeername() == address, c.gettimeout())
+b.sendall(b"x" * 70000); b.shutdown(socket.SHUT_WR); got = b""
+while chunk := c.recv(8192): got += chunk
+print(len(got)); c.sendall(b"bye"); c.close(); print(b.recv(10), b.recv(10)); b.close()
+a.settimeout(0.05)
+try: a.accept()
+except TimeoutError as e: print("timeout:", e)
+a.setblocking(False)
+try: a.accept()
+except BlockingIOError as e: print(e.errno)
+a.close()
+try: socket.create_connection(("127.0.0.1", port), timeout=2)
+except ConnectionRefusedError as e: print(e)
+print(socket.socket().connect_ex(("localhost", port)))
+for call in (lambda s: s.recv(1), lambda s: s.getpeername(), lambda s: s.accept()):
+    with socket.socket() as s:
+        try: call(s)
+        except OSError as e: print(e.errno)
+with socket.create_server(("::1", 0), family=socket.AF_INET6) as s: print(s.getsockname()[0], len(s.getsockname()))
+#### xmlrpc server and client, and a multiprocessing listener on loop-back
+import threading, xmlrpc.client, xmlrpc.server
+from multiprocessing.connection import Client, Listener
+server = xmlrpc.server.SimpleXMLRPCServer(("127.0.0.1", 0), logRequests=False, allow_none=True)
+server.register_function(lambda a, b: a + b, "add"); server.register_function(lambda: 1 / 0, "fail")
+threading.Thread(target=server.serve_forever, daemon=True).start()
+with xmlrpc.client.ServerProxy("http://127.0.0.1:%d" % server.server_address[1], allow_none=True) as proxy:
+    print(proxy.add(2, 3), proxy.add("a", "b"))
+    try: proxy.fail()
+    except xmlrpc.client.Fault as e: print(e.faultString)
+server.shutdown()
+with Listener(("127.0.0.1", 0), authkey=b"key") as listener:
+    def serve():
+        with listener.accept() as c: c.send([x * 2 for x in c.recv()])
+    t = threading.Thread(target=serve); t.start()
+    with Client(listener.address, authkey=b"key") as c: c.send([1, 2, 3]); print(c.recv())
+    t.join()
