@@ -49,6 +49,7 @@ struct filter_report {
     uint32_t unknown;                /* unknown tokens; not changed */
     uint32_t refused[PII_KINDS_MAX]; /* tokens that the rules do not restore; not changed */
     uint32_t refused_total;
+    uint64_t work;    /* by filter_restore_check: bytes of other readings that were looked at */
     bool may_restore; /* by filter_restore_check: some text looks like a token, of the vault or not */
     struct filter_place noted,
         kept_back; /* the first plain value that was counted, and the first refused one */

@@ -4,14 +4,18 @@
 #define PII_TEXT_MAX (1u << 30)  /* offsets are 32 bits wide; message ceilings lie far below */
 #define PII_SPANS_MAX (1u << 20) /* per scanned text; over it the text is refused, never passed unscanned */
 #define PII_DEPTH_MAX 2          /* base64 or percent layers looked into */
-#define PII_ENCODED_MIN 20       /* characters of a base64 run worth opening */
-#define PII_WRAPPED_MIN 40       /* characters of a line of base64 that is continued on the next one */
-#define PII_WRAPPED_AGAIN 4096   /* the end of a long run of such lines, read again with what follows */
-#define PII_BASE64_BACK 64       /* characters before a long word that may belong to its base64 */
-#define PII_HEX_MIN 32           /* digits of a hexadecimal run worth opening */
-#define PII_HEX_HEAD 8           /* bytes of it that are looked at first */
-#define PII_ENCODED_MAX (64u << 10) /* characters of one encoded run that are decoded */
-#define PII_SECRET_MAX 8192         /* characters of one secret other than PEM */
+#define PII_LAYERS_MAX 4         /* encodings of arguments inside each other */
+#define PII_READING_MIN 12       /* bytes of text that an encoding in arguments is read for */
+#define PII_READINGS_FACTOR 8    /* bytes of such readings, for each byte of the arguments */
+#define PII_READINGS_MIN (256u << 10) /* and at least so many */
+#define PII_ENCODED_MIN 20            /* characters of a base64 run worth opening */
+#define PII_WRAPPED_MIN 40            /* characters of a line of base64 that is continued on the next one */
+#define PII_WRAPPED_AGAIN 4096        /* the end of a long run of such lines, read again with what follows */
+#define PII_BASE64_BACK 64            /* characters before a long word that may belong to its base64 */
+#define PII_HEX_MIN 32                /* digits of a hexadecimal run worth opening */
+#define PII_HEX_HEAD 8                /* bytes of it that are looked at first */
+#define PII_ENCODED_MAX (64u << 10)   /* characters of one encoded run that are decoded */
+#define PII_SECRET_MAX 8192           /* characters of one secret other than PEM */
 #define PII_PEM_MAX (32u << 10)
 #define PII_COLUMNS_MAX 64   /* of a CSV or Markdown table */
 #define PII_KEY_MAX 64       /* characters of a key that are read */

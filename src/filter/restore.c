@@ -153,6 +153,8 @@ struct watch {
     struct pii_spans spans;
     const struct source_item *item; /* the text that is read in other ways; NULL: a list, at `place` */
     struct filter_place place;
+    struct arena scratch; /* of the readings of one text */
+    uint64_t work;        /* bytes of readings that may still be looked at */
 };
 
 /* Did the destination itself send this value, or does a rule allow it? */
@@ -200,7 +202,7 @@ static bool is_disguised(const struct watch *w, const struct pii_span *span, boo
     return w->b.rules->plain_refused & bit_of(span->kind) && (exact || is_secret);
 }
 
-static void watch_reading(void *ctx, struct slice reading, bool exact) {
+static bool watch_reading(void *ctx, struct slice reading, bool exact) {
     struct watch *w = ctx;
     struct filter_report *report = w->b.report;
     const struct pii_engine *engine = filter_scope_engine(w->b.s);
@@ -228,30 +230,35 @@ static void watch_reading(void *ctx, struct slice reading, bool exact) {
             report->kept_back = w->place;
             report->kept_back.kind = span->kind;
         }
-        return;
+        return true;
     }
+    if (spans.full)
+        w->work = 0;
+    return false;
 }
 
 /* The undecoded text has no finding. */
-static void watch_disguises(struct watch *w, const struct source_item *item) {
+static bool watch_disguises(struct watch *w, const struct source_item *item) {
     if (item->is_number)
-        return;
+        return true;
     w->item = item;
-    filter_disguise_each(item->layer.text, &w->b.arena, watch_reading, w);
+    const bool fine = filter_disguise_each(item->layer.text, &w->scratch, &w->work, watch_reading, w);
+    arena_reset(&w->scratch);
+    return fine;
 }
 
-static void watch_lists(struct watch *w, const struct tape *t, uint32_t node) {
-    cleanup_arena struct arena scratch;
-    arena_init(&scratch);
+static bool watch_lists(struct watch *w, const struct tape *t, uint32_t node) {
     w->item = NULL;
     for (uint32_t i = node; i < tape_node(t, node)->next && !w->b.report->refused_total; i++) {
         if ((!tape_is(t, i, TAPE_ARRAY) && !tape_is(t, i, TAPE_OBJECT)) || !tape_node(t, i)->count)
             continue;
         const uint32_t first = tape_node(t, i + 1 + tape_is(t, i, TAPE_OBJECT))->start;
         w->place = (struct filter_place){first, first + 1, 0, false};
-        filter_disguise_list(t, i, &scratch, watch_reading, w);
-        arena_reset(&scratch);
+        if (!filter_disguise_list(t, i, &w->scratch, &w->work, watch_reading, w))
+            return false;
+        arena_reset(&w->scratch);
     }
+    return true;
 }
 
 static bool watch_item(void *ctx, const struct source_item *item) {
@@ -270,22 +277,28 @@ static bool watch_item(void *ctx, const struct source_item *item) {
     for (uint32_t i = 0; i < w->spans.count; i++)
         if (!item->is_number || (w->spans.at[i].start == 0 && w->spans.at[i].end == text.len))
             watch_span(w, item, &w->spans.at[i]);
+    bool fine = !w->spans.full;
     if (w->b.rules->plain_refused && w->b.report->refused_total == before)
-        watch_disguises(w, item);
-    return !w->spans.full;
+        fine &= watch_disguises(w, item);
+    return fine;
 }
 
 enum filter_result filter_restore_check(struct filter_scope *s, const struct filter_rules *rules,
                                         const struct tape *t, uint32_t node, struct filter_report *report) {
     struct watch w = {.b = {.s = s, .rules = rules, .report = report}};
     const uint32_t before = report->refused_total;
+    const uint64_t work = PII_READINGS_MIN + PII_READINGS_FACTOR * tape_raw(t, node).len;
     arena_init(&w.b.arena);
+    arena_init(&w.scratch);
     pii_spans_init(&w.spans);
-    const bool fine = filter_source_walk(t, node, &w.b.arena, watch_item, &w);
+    w.work = work;
+    bool fine = filter_source_walk(t, node, &w.b.arena, watch_item, &w);
     if (fine && rules->plain_refused && report->refused_total == before)
-        watch_lists(&w, t, node);
+        fine = watch_lists(&w, t, node);
+    report->work += work - w.work;
     report->may_restore |= w.spans.has_token;
     pii_spans_free(&w.spans);
+    arena_free(&w.scratch);
     back_free(&w.b);
     return !fine ? FILTER_FAILED : report->refused_total > before ? FILTER_BLOCKED : FILTER_SAME;
 }

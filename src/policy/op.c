@@ -382,6 +382,8 @@ static enum truth judge_finds(struct eval *e, const struct cond *c, const struct
         return spent(e);
     if (!d->find(d->ctx, v->tape, v->node, c->kinds, c->kind_count, e->arena, &finds))
         return policy_eval_fault(e, "the detector does not know the kind, or the arguments contain too much");
+    if (!policy_spend(&e->budget, finds.work))
+        return spent(e);
     if (finds.count > c->over) {
         e->found_kind = finds.kind;
         e->found_path = policy_path_name(v->tape, e->facts->args, finds.node, e->arena);

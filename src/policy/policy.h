@@ -161,6 +161,7 @@ struct policy_files {
 /* For `contains_secret` and `pii`: finds personal data and secrets in a value and everything inside it. */
 struct policy_finds {
     uint64_t count;
+    uint64_t work;     /* bytes that were looked at besides those of the value */
     struct slice kind; /* kind of the first find, as tokens name it */
     uint32_t node;     /* node that contains it; the object if it is one of its keys */
 };

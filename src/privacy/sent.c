@@ -95,6 +95,7 @@ static bool find(void *ctx, const struct tape *t, uint32_t node, const struct sl
     rules.plain_refused = kinds_of(e, kinds, kind_count);
     if (!rules.plain_refused || filter_restore_check(d->scope, &rules, t, node, report) == FILTER_FAILED)
         return false;
+    ret_finds->work = report->work;
     ret_finds->count = count_of(e, report, kinds, kind_count);
     if (report->kept_back.end) {
         ret_finds->kind = slice_str(pii_engine_kind_name(e, report->kept_back.kind));

@@ -26,6 +26,37 @@ function disguises(value) {
   ];
 }
 
+// What decoders of the usual libraries turn back: each a function of bytes.
+const grouped = (digits, chars, bytes) => (data) => {
+  let out = '';
+  for (let at = 0; at < data.length; at += bytes) {
+    const part = [...data.slice(at, at + bytes)], made = part.length < bytes ? Math.ceil((part.length * chars) / bytes) : chars;
+    let value = [...part, ...Array(bytes - part.length).fill(0)].reduce((sum, byte) => sum * 256n + BigInt(byte), 0n), text = '';
+    for (let i = 0; i < chars; i++, value /= BigInt(digits.length)) text = digits[Number(value % BigInt(digits.length))] + text;
+    out += text.slice(0, made);
+  }
+  return out;
+};
+const ascii = (from, to) => Array.from({ length: to - from + 1 }, (_, i) => String.fromCharCode(from + i)).join('');
+const az = ascii(97, 122), AZ = ascii(65, 90), n9 = ascii(48, 57);
+const ENCODERS = {
+  base64: (data) => Buffer.from(data).toString('base64'), base64url: (data) => Buffer.from(data).toString('base64url'), hex: (data) => Buffer.from(data).toString('hex'),
+  base32: grouped(`${AZ}234567`, 8, 5), base32hex: grouped(`${n9}${AZ.slice(0, 22)}`, 8, 5), bits: grouped('01', 8, 1), ascii85: grouped(ascii(33, 117), 5, 4),
+  b85: grouped(`${n9}${AZ}${az}!#$%&()*+-;<=>?@^_\`{|}~`, 5, 4), z85: grouped(`${n9}${az}${AZ}.-:+=^!/*?&<>()[]{}@%$#`, 5, 4),
+  percent: (data) => [...Buffer.from(data)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join(''), entities: (data) => [...Buffer.from(data)].map((byte) => `&#${byte};`).join(''),
+  backwards: (data) => [...Buffer.from(data).toString()].reverse().join(''), octal: (data) => [...Buffer.from(data)].map((byte) => byte.toString(8)).join(' '),
+};
+const chain = (names, value) => names.reduce((data, name) => ENCODERS[name](Buffer.from(data)), value);
+function encoded(value) {
+  const names = Object.keys(ENCODERS), at = (i) => names[i % names.length];
+  const chains = [...names.map((name) => [name]), ...names.flatMap((one) => names.map((other) => [one, other])),
+    ...names.map((_, i) => [at(i), at(i * 3 + 1), at(i + 5)]), ...names.map((_, i) => [at(i), at(i + 4), at(i * 5 + 2), at(i + 1)])].filter((all) => all.filter((name) => name === 'backwards').length < 2);
+  const wide = Buffer.from(value, 'utf16le'), odd = Buffer.from([1, 200, ...Buffer.from(value), 255, 0]);
+  return [...chains.map((all) => [all.join(' of '), chain(all, value)]), ['UTF-16 in base64', ENCODERS.base64(wide)], ['UTF-16 in hex', ENCODERS.hex(wide)],
+    ...['base64', 'base32', 'ascii85', 'b85', 'hex'].map((name) => [`other bytes around it in ${name}`, ENCODERS[name](odd)]), ['behind a word', `see<${ENCODERS.b85(Buffer.from(value))}`], ['delimited', `<~${ENCODERS.ascii85(Buffer.from(value))}~>`],
+    ['in lines', ENCODERS.ascii85(Buffer.from(`some words before it, ${value}`)).replace(/.{20}/g, '$&\n')], ['spaced bits', ENCODERS.bits(Buffer.from(value)).replace(/.{8}/g, '$& ')]];
+}
+
 async function world(t, args, { policy = allow, rules } = {}) {
   const got = [], env = { SALLYPORT_HOME: join(tempDir(), 'home') };
   const state = { got, env, says: 'ok' };
@@ -88,6 +119,27 @@ describe('PII modes applied to arguments', { concurrency: 3 }, () => {
     assert.equal(w.got.length, 1);
     const log = await w.log();
     for (const value of [AWS, CARD]) assert.ok(!log.includes(value), log);
+  });
+
+  test('up to four encodings inside each other hide nothing', async (t) => {
+    const w = await world(t, ['--pii', 'block']);
+    const all = encoded(GITHUB);
+    assert.ok(all.length > 180, `${all.length}`);
+    const passed = [];
+    for (const [name, value] of all) if (denial(await w.call({ x: value }))?.path !== 'args.x') passed.push(name);
+    assert.deepEqual(passed, []);
+    const codes = [...GITHUB].map((c) => c.charCodeAt(0));
+    for (const given of [{ x: [...codes, 1, 200, 7] }, { x: [...Array(5000).fill(1), ...codes] }, { x: [...Buffer.from(GITHUB, 'utf16le')] }, { x: ['a word: ', 1, GITHUB.slice(0, 20), GITHUB.slice(20)] },
+      { x: [...Array(300).fill('some words that are long enough '), GITHUB.slice(0, 20), GITHUB.slice(20)] }, { x: ['w'.repeat(5000), `${'v '.repeat(300)}${GITHUB.slice(0, 20)}`, GITHUB.slice(20)] }])
+      assert.match(denial(await w.call(given))?.path ?? JSON.stringify(given).slice(0, 80), /^args\.x/);
+    assert.deepEqual(w.got, []);
+  });
+
+  test('encoded data without a find passes', async (t) => {
+    const w = await world(t, ['--pii', 'tokenize']);
+    const bytes = Buffer.from(Array.from({ length: 200000 }, (_, i) => (i * 7919 + (i >> 3) * 31) & 255)), prose = 'What somebody wrote about nothing in particular, again and again. '.repeat(3000);
+    for (const name of ['base64', 'base32', 'ascii85', 'b85', 'hex']) for (const data of [bytes, Buffer.from(prose)]) { const answer = await w.call({ x: ENCODERS[name](data.subarray(0, 60000)) }); assert.equal(denial(answer), undefined, `${name} ${JSON.stringify(answer)}`); }
+    assert.equal(denial(await w.call({ x: [...bytes.subarray(0, 20000)], words: prose.split(' ') })), undefined);
   });
 
   test('tokenize and redact refuse a secret, and let personal data pass', async (t) => {

@@ -2,6 +2,8 @@
 #include "filter/box.h"
 #include "filter_test.h"
 
+#include "filter/disguise.h"
+
 static void hidden(struct rig *r, const char *text, const char *gone) {
     cleanup_free char *out = rig_hide(r, text);
     if (strstr(out, gone))
@@ -198,10 +200,58 @@ static void sealed_entry(void **state) {
     }
 }
 
+struct wanted {
+    const char *text;
+    unsigned readings;
+    bool found;
+};
+
+static bool find_text(void *ctx, struct slice reading, bool exact) {
+    struct wanted *w = ctx;
+    w->readings++;
+    w->found |= exact && memmem(reading.ptr, reading.len, w->text, strlen(w->text));
+    return w->found;
+}
+
+/* A reading more than allowed is an error and no find. */
+static void layers_have_an_end(void **state) {
+    (void)state;
+    struct arena a;
+    arena_init(&a);
+    const struct slice once = SLICE("c29tZSB3b3JkcyB0aGF0IGFyZSBoaWRkZW4gaW4gaGVyZQ==");
+    struct wanted w = {"words that are hidden", 0, false};
+    uint64_t work = 34;
+    assert_true(filter_disguise_each(once, &a, &work, find_text, &w));
+    assert_true(w.readings > 0 && work == 0);
+    work = 33;
+    w = (struct wanted){"nothing", 0, false};
+    assert_false(filter_disguise_each(once, &a, &work, find_text, &w));
+    assert_int_equal(w.readings, 0);
+    work = 1000;
+    assert_true(filter_disguise_each(SLICE("no long word is in this text, so there is nothing to read"), &a,
+                                     &work, find_text, &w));
+    assert_true(work == 1000 && w.readings == 0);
+    /* hexadecimal digits five times */
+    struct slice text = SLICE("words that are hidden");
+    for (int layer = 1; layer <= 5; layer++) {
+        char *hex = arena_alloc(&a, 2 * text.len + 1);
+        for (size_t i = 0; i < text.len; i++)
+            snprintf(hex + 2 * i, 3, "%02x", (unsigned char)text.ptr[i]);
+        text = slice_of(hex, 2 * text.len);
+        work = 1u << 20;
+        w = (struct wanted){"words that are hidden", 0, false};
+        assert_true(filter_disguise_each(text, &a, &work, find_text, &w));
+        if (w.found != (layer < 5))
+            fail_msg("%d", layer);
+    }
+    arena_free(&a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(invisible_and_alike),
         cmocka_unit_test(encoded),
+        cmocka_unit_test(layers_have_an_end),
         cmocka_unit_test(replayed_token),
         cmocka_unit_test(expired_tokens_are_unknown),
         cmocka_unit_test(ambiguous_truncation_stays),
