@@ -1,7 +1,7 @@
 -- What a gate needs once its tables are there: run as their owner, after a gate of this version has started with the owner's role once.
 DO $$ BEGIN CREATE ROLE sallyport_gate NOLOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$;
 GRANT SELECT ON public.sallyport_schema TO sallyport_gate;
-GRANT SELECT, INSERT, UPDATE, DELETE ON public.sallyport_counter TO sallyport_gate;
+GRANT SELECT, INSERT, UPDATE, DELETE ON public.sallyport_counter, public.sallyport_mark TO sallyport_gate;
 GRANT USAGE ON SCHEMA sallyport TO sallyport_gate;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA sallyport TO sallyport_gate;
 -- Audit logs: gates add to them, and nothing else.

@@ -155,9 +155,9 @@ static void log_losses(const struct judge *j) {
         return;
     state_health(j->core->state, &health);
     if (health.losses > d->losses)
-        log_warn(
-            "the store of counters lost writes (a failover, a restart without its file, or evicted keys): "
-            "limited calls are refused until the windows that were open then are over");
+        log_warn("the store of counters lost writes (a failover, a restart without its file, or evicted "
+                 "keys): %slimited calls are refused until the windows that were open then are over",
+                 health.has_marks ? "windows go on from their marks in PostgreSQL; without a mark, " : "");
     d->losses = health.losses;
 }
 

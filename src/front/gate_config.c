@@ -26,6 +26,7 @@ void gate_config_from(struct gate_config *config, struct settings *take_settings
     config->state_fail_open = s->state.fail_mode == SETTINGS_FAIL_OPEN;
     config->state_timeout_ms = s->state.timeout_ms;
     config->state_lease = s->state.lease;
+    config->state_marks = s->state.after_loss == SETTINGS_LOSS_DATABASE;
     config->audit_args = (enum audit_args_mode)s->audit.arguments;
     config->audit_hash_needed = s->audit.hash == SETTINGS_HASH_NEEDED;
     config->pii = (struct privacy_config){.mode = (enum filter_mode)s->pii.mode,

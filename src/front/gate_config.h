@@ -59,6 +59,7 @@ struct gate_config {
     bool state_fail_open;
     uint64_t state_timeout_ms; /* 0: the default */
     int64_t state_lease;
+    bool state_marks;             /* counters in Redis have marks in state_database */
     bool audit_durable;           /* a call is forwarded only when its record is on disk */
     uint64_t audit_segment_bytes; /* 0: the default */
     uint64_t audit_keep_ms;       /* age after which parts of the log are retired; 0: never */

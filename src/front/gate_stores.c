@@ -89,6 +89,7 @@ static int counters_open(struct gate_stores *s, struct err *err) {
         .fail_mode = config->state_fail_open ? STATE_FAIL_OPEN : STATE_FAIL_CLOSED,
         .timeout_ms = config->state_timeout_ms,
         .lease_calls = config->state_lease,
+        .marks_dsn = config->state_marks ? config->state_database : NULL,
         .loop = s->core->up.loop,
     };
     const int rc = state_open(&state, &s->state, err);

@@ -47,6 +47,7 @@ enum settings_webhook { SETTINGS_WEBHOOK_JSON, SETTINGS_WEBHOOK_SLACK };
 enum settings_full { SETTINGS_FULL_REFUSE, SETTINGS_FULL_PASS };
 enum settings_first_use { SETTINGS_FIRST_TRUST, SETTINGS_FIRST_ASK };
 enum settings_fail { SETTINGS_FAIL_CLOSED, SETTINGS_FAIL_OPEN };
+enum settings_loss { SETTINGS_LOSS_REFUSE, SETTINGS_LOSS_DATABASE };
 /* After the first one, in the order of enum log_level. */
 enum settings_log { SETTINGS_LOG_DEFAULT, SETTINGS_LOG_DEBUG };
 
@@ -187,6 +188,7 @@ struct settings {
         int fail_mode;       /* enum settings_fail */
         uint64_t timeout_ms; /* 0: the default */
         int64_t lease;
+        int after_loss; /* enum settings_loss */
     } state;
     struct {
         int mode;          /* enum settings_pii: the default of every server */

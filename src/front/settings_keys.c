@@ -62,6 +62,8 @@ static const char *const log_names[] = {
     [SETTINGS_LOG_DEBUG + LOG_ERROR] = "error", NULL};
 static const char *const fail_names[] = {
     [SETTINGS_FAIL_CLOSED] = "closed", [SETTINGS_FAIL_OPEN] = "open", NULL};
+static const char *const loss_names[] = {
+    [SETTINGS_LOSS_REFUSE] = "refuse", [SETTINGS_LOSS_DATABASE] = "database", NULL};
 
 #define AT(member) offsetof(struct settings, member)
 #define SERVER_AT(member) offsetof(struct settings_server, member)
@@ -160,6 +162,9 @@ static const struct settings_key state_keys[] = {
      .at_start = true},
     {"lease", KEY_INT, AT(state.lease),
      .help = "calls of a large limit that a gate counts in Redis at once; 0 by default: each by itself",
+     .at_start = true},
+    {"after_loss", KEY_CHOICE, AT(state.after_loss), loss_names,
+     .help = "calls in open windows when Redis lost writes: refuse, or count on from marks in `database`",
      .at_start = true},
     {0},
 };

@@ -643,6 +643,12 @@ static int check_discovery(const struct settings *s, struct err *err) {
     return 0;
 }
 
+static int check_state(const struct settings *s, struct err *err) {
+    if (s->state.after_loss == SETTINGS_LOSS_DATABASE && !s->state.database)
+        return err_set(err, "state.after_loss: database keeps marks in `state.database`, which is not set");
+    return 0;
+}
+
 static int check_sizes(const struct settings *s, struct err *err) {
     if (s->audit.segment_mb < 0 || s->audit.segment_mb > SETTINGS_MB_MAX)
         return err_set(err, "audit.segment_mb: a number from 1 to %d", SETTINGS_MB_MAX);
@@ -687,7 +693,8 @@ static int finish(struct settings_owned *o, struct err *err) {
         return -1;
     s->bind = host;
     if (check_public(s, err) < 0 || check_auth(s, err) < 0 || check_discovery(s, err) < 0 ||
-        check_health(s, err) < 0 || check_sizes(s, err) < 0 || front_nodes_check(s, err) < 0)
+        check_state(s, err) < 0 || check_health(s, err) < 0 || check_sizes(s, err) < 0 ||
+        front_nodes_check(s, err) < 0)
         return -1;
     fill_defaults(s);
     find_lock(o);

@@ -1,15 +1,20 @@
 -- The counters of limits in Redis: ARGV[1] says what to do with all of them in one step.
 --
---   reserve   every limit is counted, or none: {1, 0, 0, SHADOW, HOLD..., NOW, EPOCH, LOST} or {0, INDEX, RETRY_MS, SHADOW, NOW, EPOCH, LOST}
+--   reserve   every limit is counted, or none: {1, 0, 0, SHADOW, HOLD..., NOW, EPOCH, LOST} or {0, INDEX, RETRY_MS, SHADOW, NOW, EPOCH, LOST}.
+--             A HOLD is "WHERE VALUE", the value with this call. {2, 0, 0, '', NOW, EPOCH, LOST}: the gate has to bring marks
 --   undo      takes holds back from the windows that they went into
 --   read      the values that count now
 --   renew     calls in flight go on to count
---   join      a gate tells what it knows of the epoch, and is waited for from now on: {RUN, EPOCH, LOST, EVICTS, ID}
+--   join      a gate tells what it knows of the epoch, and is waited for from now on: {RUN, EPOCH, LOST, EVICTS, ID, NOW, UNMARKED}
 --   leave     it is not waited for any more
 --
 -- KEYS: one per limit; its kind and window are part of it. ARGV[2]: names this reservation. ARGV[3]: how long calls in
 -- flight count without being renewed. Then one text per limit: kind, window_ms, max, refill, amount, fingerprint, shadow
--- (reserve, read) or hold (undo), and a hash of the client that it is counted for, or "-", with blanks between them.
+-- (reserve, read) or hold (undo), a hash of the client that it is counted for, or "-", and its mark, with blanks between them.
+--
+-- A mark is a bound that the gates keep in PostgreSQL: calls that pass are covered by it. "-": this gate keeps none. "?": it may have one, and brings it
+-- where a window may be under-counted. Then it is "START:USED", or "!" where it does not cover the window. EPOCH:restored has the counters that go on
+-- from their marks since the last loss. A hold from before a loss is not taken back: its mark may not be there.
 --
 --   f {s: start, v: used}   s {SLOT: used}   b {s: time of v, v: used, r: rest}   i {FINGERPRINT: "first:used"}
 --   c sorted set, NAME:N by when it ends
@@ -17,9 +22,11 @@
 -- EPOCH:o:CLIENT has the counters that this client made and when they are over: sessions and arguments are part of keys, so a
 -- client could fill the server. It gets no more than COUNTERS.
 --
--- The last key and text of reserve, and the only ones of join, are the epoch: a number that each reservation raises. The text is
--- "KNOWN OWNER RUN ID": the highest number that this gate was ever told, the gate, the server that it takes this one for, and the name
+-- The last key and text of reserve, and the only ones of join, are the epoch: a number that each reservation raises. Of undo they are the epoch and
+-- the loss that the reservation was told, or "-". The text is
+-- "KNOWN OWNER RUN ID MARKS": the highest number that this gate was ever told, the gate, the server that it takes this one for, and the name
 -- that the epoch got when it was made. An epoch of another name was made anew, so that all before it is lost: the gate has to join again.
+-- MARKS is 1 where the gate keeps marks; `unmarked` is when one that does not joined last.
 -- A server that has a smaller number lost writes (a failover, a restart without its file). Then every window that was open at
 -- that time may be under-counted, and is refused until it is over: {n: the number, lost: when that was noticed, run: the server
 -- that counted last, since: another one counts since then, and waits, id: its name, evicted: keys that the server had evicted at the last join}.
@@ -241,14 +248,16 @@ local undo_kind = {
 }
 
 local function limit_at(i)
-  local kind, window, max, refill, amount, print, last, client = string.match(ARGV[3 + i], '^(%a) (%d+) (%d+) (%d+) (%d+) (%x+) (%d+) (%S+)$')
-  return {kind = kind, window = tonumber(window), max = big(max), refill = tonumber(refill), amount = big(amount), print = print, last = last, client = client}
+  local kind, window, max, refill, amount, print, last, client, mark = string.match(ARGV[3 + i], '^(%a) (%d+) (%d+) (%d+) (%d+) (%x+) (%d+) (%S+) (%S+)$')
+  return {kind = kind, window = tonumber(window), max = big(max), refill = tonumber(refill), amount = big(amount), print = print, last = last,
+    client = client, mark = mark}
 end
 
 if op == 'undo' then
-  for i, key in ipairs(KEYS) do
+  local same = ARGV[#ARGV] == '-' or ARGV[#ARGV] == (redis.call('HGET', KEYS[#KEYS], 'lost') or '0')
+  for i = 1, #KEYS - 1 do
     local l = limit_at(i)
-    undo_kind[l.kind](key, l)
+    if same or (l.kind ~= 'f' and l.kind ~= 's') then undo_kind[l.kind](KEYS[i], l) end
   end
   return 1
 end
@@ -271,8 +280,8 @@ if op == 'read' then
 end
 
 local epoch_key = KEYS[#KEYS]
-local gates, missing = epoch_key .. ':gates', epoch_key .. ':missing'
-local known, owner, run, id = string.match(ARGV[#ARGV], '^(%d+) (%S+) (%S+) (%S+)$')
+local gates, missing, restored = epoch_key .. ':gates', epoch_key .. ':missing', epoch_key .. ':restored'
+local known, owner, run, id, marks = string.match(ARGV[#ARGV], '^(%d+) (%S+) (%S+) (%S+) (%d)$')
 known = tonumber(known)
 
 if op == 'leave' then
@@ -293,9 +302,15 @@ local number, lost, since = tonumber(epoch[1] or '0'), tonumber(epoch[2] or '0')
 local name_of_epoch = epoch[5] or owner .. text_of(now)
 local anew = id ~= '-' and id ~= name_of_epoch
 if not epoch[5] then redis.call('HSET', epoch_key, 'id', name_of_epoch) end
+local function lose()
+  lost = now
+  redis.call('HSET', epoch_key, 'lost', text_of(lost))
+  redis.call('DEL', restored)
+end
 if number < known or anew then
-  number, lost = math.max(number, known), now
-  redis.call('HSET', epoch_key, 'n', text_of(number), 'lost', text_of(lost))
+  number = math.max(number, known)
+  redis.call('HSET', epoch_key, 'n', text_of(number))
+  lose()
 end
 if epoch[3] ~= run then
   redis.call('HSET', epoch_key, 'run', run, 'evicted', evicted())
@@ -311,8 +326,7 @@ if since > 0 then
   local left = redis.call('ZCARD', missing)
   if (left == 0 and now - since >= SETTLE) or now - since >= SETTLE_MAX then
     if left > 0 then
-      lost = now
-      redis.call('HSET', epoch_key, 'lost', text_of(lost))
+      lose()
       redis.call('DEL', missing)
     end
     since = 0
@@ -324,26 +338,65 @@ if op == 'join' then
   redis.call('ZADD', gates, now, owner)
   redis.call('PEXPIRE', gates, lease * 2)
   local before, gone = redis.call('HGET', epoch_key, 'evicted'), evicted()
-  if before and tonumber(gone) > tonumber(before) then
-    lost = now
-    redis.call('HSET', epoch_key, 'lost', text_of(lost))
-  end
+  if before and tonumber(gone) > tonumber(before) then lose() end
   if before ~= gone then redis.call('HSET', epoch_key, 'evicted', gone) end
   local policy = info('memory', 'maxmemory_policy:(%S+)') or 'noeviction'
   if policy == 'noeviction' or (info('memory', 'maxmemory:(%d+)') or '0') == '0' then policy = '' end
-  return {run, number, lost, policy, name_of_epoch}
+  if marks == '0' then redis.call('HSET', epoch_key, 'unmarked', text_of(now)) end
+  return {run, number, lost, policy, name_of_epoch, now, tonumber(redis.call('HGET', epoch_key, 'unmarked') or '0')}
 end
 if anew then return redis.error_reply('REJOIN the number of reservations was made anew') end
 if since > 0 then return redis.error_reply('SETTLING another server counts now, and waits until all gates have told what they know') end
 
 -- How long this limit may still be under-counted. Identical calls are not looked at: that limit stops short loops, no more.
 local UNLIMITED = 9223372036
-local function doubt_ms(o, l)
-  if lost == 0 or l.max.h >= UNLIMITED or l.kind == 'i' then return 0 end
+local function window_doubt_ms(o, l)
   if l.kind == 'f' then return o.s <= lost and o.s + l.window - now or 0 end
-  if l.kind == 's' then return lost + l.window + slot_ms(l.window) - now end
+  return lost + l.window + slot_ms(l.window) - now
+end
+local function doubt_ms(o, l)
+  if lost == 0 or l.max.h >= UNLIMITED or l.kind == 'i' or o.restored then return 0 end
+  if l.kind == 'f' or l.kind == 's' then return window_doubt_ms(o, l) end
   if l.kind == 'c' then return lost + lease - now end
   return l.refill > 0 and lost + math.ceil(rounded(l.max) * l.window / l.refill) - now or EXACT
+end
+
+-- Goes on from the mark: nothing more was counted before the loss, and nothing since.
+local restore_kind = {
+  f = function(o, key, start, used)
+    if start == o.s and less(o.v, used) then o.v = used end
+    save_kind.f(o, key)
+  end,
+  s = function(o, key, start, used)
+    o.s, o.v, o.slots, o.gone = math.max(o.s, start), ZERO, {}, {}
+    redis.call('DEL', key)
+    if start + SLOTS <= o.s then return end
+    o.slots[start], o.v = used, used
+    redis.call('HSET', key, text_of(start), show(used))
+    redis.call('PEXPIRE', key, o.window * 2)
+  end,
+}
+
+-- False: the gate has to bring the mark.
+local function restore(key, l)
+  local o = load(key, l)
+  local doubt = window_doubt_ms(o, l)
+  if doubt <= 0 or o.restored then return true end
+  o.restored = redis.call('ZSCORE', restored, key)
+  if o.restored or l.mark == '!' then return true end
+  local start, used = string.match(l.mark, '^(%d+):(%d+)$')
+  if not start then return false end
+  restore_kind[l.kind](o, key, tonumber(start), big(used))
+  o.restored = true
+  redis.call('ZREMRANGEBYSCORE', restored, '-inf', now)
+  redis.call('ZADD', restored, now + doubt, key)
+  redis.call('PEXPIRE', restored, math.max(doubt, COUNTER_MAX))
+  return true
+end
+
+for i = 1, lost > 0 and #KEYS - 1 or 0 do
+  local l = limit_at(i)
+  if l.mark ~= '-' and (l.kind == 'f' or l.kind == 's') and not restore(KEYS[i], l) then return {2, 0, 0, '', now, number, lost} end
 end
 
 -- Whether the client of a new counter may have one more; one that exists is never asked about.
@@ -370,7 +423,7 @@ for i = 1, #KEYS - 1 do
   if doubt > 0 and l.last ~= '1' then return {0, i - 1, math.min(doubt, EXACT), shadow, now, number, lost} end
   local room = may_make(key, o, l)
   if room and not less(l.max, add(value, l.amount)) then
-    holds[i] = string.format('%.0f', count_kind[l.kind](o, l))
+    holds[i] = text_of(count_kind[l.kind](o, l)) .. ' ' .. show(value_of(o, l))
     o.dirty = o.dirty or less(ZERO, l.amount)
     shadow = shadow .. '0'
   elseif l.last == '1' then

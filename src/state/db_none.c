@@ -1,5 +1,19 @@
 /* In place of db_postgres.c where the program is built without libpq: nothing can be opened. */
 #include "state/db_postgres.h"
+#include "state/postgres.h"
+
+int state_postgres_open(const struct state_config *config, const char *dsn, struct state_store **ret_store,
+                        struct err *err) {
+    (void)config, (void)dsn, (void)ret_store;
+    return err_set(err, "this program was built without PostgreSQL (libpq)");
+}
+bool state_postgres_send(struct state_store *store, const char *sql, int count, const char *const *values,
+                         struct remote_want *want) {
+    return (void)store, (void)sql, (void)count, (void)values, (void)want, false;
+}
+struct slice state_postgres_cell(const struct state_store *store, const void *reply, int column) {
+    return (void)store, (void)reply, (void)column, (struct slice){0};
+}
 
 int db_postgres_open(const char *dsn, const char *store, bool writes, struct db_postgres **ret_db,
                      struct err *err) {

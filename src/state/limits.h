@@ -29,6 +29,7 @@
 
 #define STATE_LOGIN_MS 43200000ull  /* how long a user stays signed in to the console: 12 hours */
 #define STATE_LINK_MS 900000ull     /* how long a sign-in link is valid */
+#define STATE_FLEET_MARKS_MAX 65536 /* counters whose marks in PostgreSQL a gate remembers */
 #define STATE_FLEET_LOGINS_MAX 4096 /* logins at servers that a fleet shares */
 #define STATE_FLEET_LOGINS_LEAD_MS                                                                           \
     1000 /* interval of attempts to take over from another process of the home */

@@ -8,12 +8,12 @@
 #define MIGRATION_LOCK "8640001" /* gates that start at the same time migrate one after the other */
 
 extern const unsigned char state_postgres_1[], state_postgres_2[], state_postgres_3[], state_postgres_4[],
-    state_postgres_5[], state_postgres_6[], state_postgres_7[];
+    state_postgres_5[], state_postgres_6[], state_postgres_7[], state_postgres_8[];
 
 /* In the order of application. An entry is never changed; new ones are appended. */
 static const unsigned char *const migrations[] = {state_postgres_1, state_postgres_2, state_postgres_3,
                                                   state_postgres_4, state_postgres_5, state_postgres_6,
-                                                  state_postgres_7};
+                                                  state_postgres_7, state_postgres_8};
 #define VERSION ((int)(sizeof(migrations) / sizeof(migrations[0])))
 
 /* Programs from this version on can use a database of VERSION. Raise it with a migration that takes something

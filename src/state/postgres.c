@@ -185,6 +185,11 @@ static bool send_query(struct postgres *p, const char *sql, int count, const cha
     return true;
 }
 
+bool state_postgres_send(struct state_store *store, const char *sql, int count, const char *const *values,
+                         struct remote_want *want) {
+    return send_query((struct postgres *)store, sql, count, values, want);
+}
+
 static void put_number(struct emit *e, const char *key, int64_t value) {
     emit_key(e, key);
     emit_int(e, value);
@@ -251,6 +256,14 @@ static bool postgres_send(struct remote *remote, struct remote_call *call) {
 
 static struct slice cell(const struct postgres *p, const PGresult *result, int column) {
     return slice_str(p->pq->PQgetvalue(result, 0, column));
+}
+
+struct slice state_postgres_cell(const struct state_store *store, const void *reply, int column) {
+    const struct postgres *p = (const struct postgres *)store;
+    const PGresult *result = reply;
+    bool has = p->pq->PQresultStatus(result) == PGRES_TUPLES_OK && p->pq->PQntuples(result) == 1 &&
+               column < p->pq->PQnfields(result);
+    return has ? cell(p, result, column) : (struct slice){0};
 }
 
 static bool read_values(struct remote_call *call, struct slice text) {

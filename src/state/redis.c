@@ -14,6 +14,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "io/loop.h"
+#include "state/fleet_marks.h"
 #include "state/leases.h"
 #include "state/redis_nodes.h"
 #include "state/remote.h"
@@ -25,12 +26,15 @@
 
 #define SHA1_TEXT 40
 #define RUN_TEXT 40
+#define JOIN_LEN 7
+#define BRING_MARKS 2 /* the script's answer to a reservation that needs marks */
 
 extern const unsigned char state_counters_lua[];
 extern const size_t state_counters_lua_len;
 
 struct redis_shard {
     int64_t epoch; /* the highest epoch that a server reported: it has that many reservations, or lost some */
+    int64_t since_ms;          /* this gate keeps marks of everything that was counted since; 0: not joined */
     int64_t lost_ms;           /* when a loss was last detected, by the server's clock; 0: never */
     struct redis_link *joined; /* where the gate joined, and over which connection */
     uint64_t joined_connect;
@@ -46,6 +50,7 @@ struct redis {
     char sha[SHA1_TEXT + 1]; /* of the script */
     struct redis_shard shards[STATE_REDIS_SHARDS];
     struct io_timer join_timer;
+    struct fleet_marks *marks; /* NULL: none are kept */
 };
 
 static const struct remote_carrier redis_carrier;
@@ -123,13 +128,13 @@ static struct slice epoch_key(const struct redis *r, unsigned shard, struct aren
     return arena_printf(a, "%.*sepoch", SLICE_FMT(state_remote_prefix(&r->remote, shard, a)));
 }
 
-/* What the gate knows about the shard's server: "EPOCH OWNER RUN ID"; "-" for a server that it has not
+/* What the gate knows about the shard's server: "EPOCH OWNER RUN ID MARKS"; "-" for a server that it has not
  * joined, and for an epoch whose name it was never told. */
 static struct slice epoch_text(const struct redis *r, unsigned shard, const struct redis_link *link,
                                struct arena *a) {
     const struct redis_shard *s = &r->shards[shard];
-    return arena_printf(a, "%" PRId64 " %s %s %s", s->epoch, r->remote.owner,
-                        has_joined(s, link) ? s->run : "-", s->id[0] ? s->id : "-");
+    return arena_printf(a, "%" PRId64 " %s %s %s %d", s->epoch, r->remote.owner,
+                        has_joined(s, link) ? s->run : "-", s->id[0] ? s->id : "-", r->marks != NULL);
 }
 
 struct part { /* the limits of a call in one shard, as in `takes` */
@@ -143,39 +148,60 @@ static bool in_part(const struct part *p, const struct remote_held *h) {
     return h->shard == p->shard && p->takes(h);
 }
 
-/* EVALSHA sha numkeys KEY... op name lease LIMIT...; a reservation's epoch goes last in both lists. */
+/* What the script may be told of the limit's mark (counters.lua). */
+static const char *mark_text(const struct redis *r, const struct remote_held *h, struct arena *a) {
+    if (!r->marks)
+        return "-";
+    if (h->mark != REMOTE_MARK_KNOWN)
+        return h->mark == REMOTE_MARK_VOID ? "!" : "?";
+    return arena_printf(a, "%" PRIu64 ":%" PRId64, h->known.start_ms, h->known.value).ptr;
+}
+
+static void add_limit(struct command *c, const struct redis *r, const struct remote_held *h, bool undo) {
+    add_text(c, arena_printf(&c->arena,
+                             "%.1s %" PRIu64 " %" PRId64 " %" PRId64 " %" PRId64 " %016" PRIx64 " %" PRIu64
+                             " %s %s",
+                             state_remote_kind(h->kind).ptr, h->window_ms, h->max, h->refill,
+                             state_remote_amount(h), h->fingerprint, undo ? h->start : h->shadow,
+                             state_remote_client(h, &c->arena), mark_text(r, h, &c->arena)));
+}
+
+/* EVALSHA sha numkeys KEY... op name lease LIMIT...; the epoch goes last in both lists of a reservation, and
+ * of what takes one back. */
 static bool send_part(struct redis *r, const struct part *p, const char *op, struct remote_want *want) {
     struct command c;
     const struct remote_call *call = p->call;
     size_t keys = 0;
+    int64_t lost_ms = -1;
     for (size_t i = 0; i < call->count; i++)
         keys += in_part(p, &call->held[i]);
     const bool reserves = call->op == REMOTE_RESERVE && p->takes == takes_all;
+    const bool undoes = call->op == REMOTE_UNDO;
     command_init(&c, 8 + keys * 2);
     add_text(&c, call->retried ? SLICE("EVAL") : SLICE("EVALSHA"));
     add_text(&c, call->retried ? script_text() : slice_str(r->sha));
-    add_number(&c, (int64_t)(keys + reserves));
+    add_number(&c, (int64_t)(keys + (reserves || undoes)));
     for (size_t i = 0; i < call->count; i++)
         if (in_part(p, &call->held[i]))
             add_text(&c, call->held[i].key);
-    if (reserves)
+    if (reserves || undoes)
         add_text(&c, epoch_key(r, p->shard, &c.arena));
     add_text(&c, slice_str(op));
     add_text(&c, arena_printf(&c.arena, "%s:%" PRIu64, r->remote.owner, call->number));
     add_number(&c, STATE_REMOTE_LEASE_MS);
     for (size_t i = 0; i < call->count; i++) {
         const struct remote_held *h = &call->held[i];
-        uint64_t last = call->op == REMOTE_UNDO ? h->start : h->shadow;
-        if (in_part(p, h))
-            add_text(&c, arena_printf(&c.arena,
-                                      "%.1s %" PRIu64 " %" PRId64 " %" PRId64 " %" PRId64 " %016" PRIx64
-                                      " %" PRIu64 " %s",
-                                      state_remote_kind(h->kind).ptr, h->window_ms, h->max, h->refill,
-                                      state_remote_amount(h), h->fingerprint, last,
-                                      state_remote_client(h, &c.arena)));
+        if (!in_part(p, h))
+            continue;
+        add_limit(&c, r, h, undoes);
+        lost_ms = h->lost_ms > lost_ms ? h->lost_ms : lost_ms;
     }
     if (reserves)
         add_text(&c, epoch_text(r, p->shard, p->link, &c.arena));
+    else if (undoes && lost_ms < 0)
+        add_text(&c, SLICE("-"));
+    else if (undoes)
+        add_number(&c, lost_ms);
     return command_send(&c, p->link, want);
 }
 
@@ -220,6 +246,16 @@ static size_t part_len(const struct remote_call *call) {
     return len;
 }
 
+/* "WHERE VALUE"; empty: not counted. */
+static void read_hold(struct remote_held *h, struct slice hold, int64_t lost_ms) {
+    struct slice where;
+    uint64_t value;
+    slice_cut(&hold, ' ', &where);
+    h->counted = h->amount > 0 && slice_to_u64(where, &h->start);
+    h->value = slice_to_u64(hold, &value) && value < INT64_MAX ? (int64_t)value : INT64_MAX;
+    h->lost_ms = lost_ms;
+}
+
 /* {1, 0, 0, SHADOW, HOLD..., NOW, EPOCH, LOST} */
 static bool read_holds(struct remote_call *call, const redisReply *reply, struct state_answer *answer) {
     const size_t len = part_len(call);
@@ -233,7 +269,7 @@ static bool read_holds(struct remote_call *call, const redisReply *reply, struct
         const redisReply *hold = reply->element[4 + at];
         if (hold->type != REDIS_REPLY_STRING)
             return false;
-        h->counted = h->amount > 0 && slice_to_u64(slice_of(hold->str, hold->len), &h->start);
+        read_hold(h, slice_of(hold->str, hold->len), number_at(reply, reply->elements - 1));
         if (reply->element[3]->str[at++] == '1' && i < 64)
             answer->shadow_refused |= (uint64_t)1 << i;
     }
@@ -262,8 +298,9 @@ static void note_epoch(struct redis *r, unsigned shard, int64_t epoch, int64_t l
     r->remote.health.losses += lost_ms > s->lost_ms;
     if (lost_ms > s->lost_ms)
         state_remote_link_note(link_of(&r->remote, shard),
-                               "the server lost writes: calls in open windows are refused "
-                               "until the windows end");
+                               r->marks ? "the server lost writes: windows go on from marks in PostgreSQL"
+                                        : "the server lost writes: calls in open windows are refused "
+                                          "until the windows end");
     s->lost_ms = lost_ms > s->lost_ms ? lost_ms : s->lost_ms;
 }
 
@@ -296,6 +333,8 @@ static bool redis_read(struct remote_call *call, const void *raw, struct state_a
     call->server_ms = (uint64_t)number_at(reply, reply->elements - 3);
     if (number_at(reply, 0) == 1)
         return read_holds(call, reply, answer);
+    if (number_at(reply, 0) == BRING_MARKS)
+        return false;
     size_t index = index_of(call, number_at(reply, 1));
     int64_t retry = number_at(reply, 2);
     if (index >= call->count)
@@ -366,9 +405,71 @@ static bool send_next(struct remote_call *call, const redisReply *reply) {
     return !call->broken;
 }
 
+/* ---- marks ---- */
+
+static void give_up(struct remote_call *call) { call->want.answered(&call->want, NULL); }
+
+static void on_mark_late(struct remote_want *want) {
+    struct remote_call *call = container_of(want, struct remote_call, mark_want);
+    call->want.late(&call->want);
+}
+
+static void on_stored(struct remote_want *want, const void *reply) {
+    struct remote_call *call = container_of(want, struct remote_call, mark_want);
+    const struct redis *r = (const struct redis *)call->store;
+    const bool stored = reply && state_fleet_marks_stored(r->marks, call, reply);
+    if (reply && !stored)
+        state_remote_link_note(link_of(call->store, call->part),
+                               "PostgreSQL did not take the mark of a counter: another server counts, or the "
+                               "gate's role may not write there");
+    if (stored && call->ticket)
+        state_remote_secured(call);
+    else
+        give_up(call);
+}
+
+static bool redis_secure(struct remote_call *call) {
+    const struct redis *r = (const struct redis *)call->store;
+    if (!r->marks || state_fleet_marks_cover(r->marks, call))
+        return false;
+    call->mark_want = (struct remote_want){.late = on_mark_late, .answered = on_stored};
+    if (!state_fleet_marks_store(r->marks, call))
+        give_up(call);
+    return true;
+}
+
+static void on_recalled(struct remote_want *want, const void *reply) {
+    struct remote_call *call = container_of(want, struct remote_call, mark_want);
+    const struct redis *r = (const struct redis *)call->store;
+    if (!call->ticket || !reply || !state_fleet_marks_recalled(r->marks, call, reply) ||
+        !send_current(call, NULL))
+        give_up(call);
+}
+
+/* The server lost writes: asks what may have been used. */
+static bool bring_marks(struct remote_call *call, const redisReply *reply) {
+    struct redis *r = (struct redis *)call->store;
+    const int64_t lost_ms = number_at(reply, reply->elements - 1);
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    if (call->op != REMOTE_RESERVE || !r->marks || call->redirects++ >= STATE_REDIS_REDIRECTS_MAX)
+        return false;
+    note_epoch(r, call->part, number_at(reply, reply->elements - 2), lost_ms);
+    call->server_ms = (uint64_t)number_at(reply, reply->elements - 3);
+    for (size_t i = 0; i < call->count; i++)
+        if (is_answered(call, &call->held[i]))
+            call->held[i].lost_ms = lost_ms;
+    call->mark_want = (struct remote_want){.late = on_mark_late, .answered = on_recalled};
+    return state_fleet_marks_recall(r->marks, call, epoch_key(r, call->part, &a));
+}
+
 static bool redis_again(struct remote_call *call, const void *raw) {
     const redisReply *reply = raw;
-    return reply->type == REDIS_REPLY_ERROR ? send_despite(call, reply) : send_next(call, reply);
+    if (reply->type == REDIS_REPLY_ERROR)
+        return send_despite(call, reply);
+    if (call->op == REMOTE_RESERVE && reply->type == REDIS_REPLY_ARRAY && number_at(reply, 0) == BRING_MARKS)
+        return bring_marks(call, reply);
+    return send_next(call, reply);
 }
 
 /* ---- leases ---- */
@@ -413,19 +514,35 @@ static bool read_name(const redisReply *reply, char ret_name[RUN_TEXT + 1]) {
     return true;
 }
 
-/* {RUN, EPOCH, LOST, EVICTS, ID} */
+/* Where nothing was counted before this gate joined, everything has marks. */
+static void note_since(struct redis_shard *s, const redisReply *reply) {
+    if (!s->since_ms)
+        s->since_ms = number_at(reply, 1) > 0 ? number_at(reply, 5) : 1;
+}
+
+static void note_join(struct redis *r, unsigned shard, const redisReply *reply) {
+    struct redis_shard *s = &r->shards[shard];
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    note_since(s, reply);
+    if (r->marks)
+        state_fleet_marks_join(r->marks, epoch_key(r, shard, &a), s->id, s->since_ms, number_at(reply, 6));
+}
+
+/* {RUN, EPOCH, LOST, EVICTS, ID, NOW, UNMARKED} */
 static void on_joined(struct remote_want *want, const void *raw) {
     struct join *j = container_of(want, struct join, want);
     const redisReply *reply = raw;
     struct redis *r = j->store;
     struct redis_shard *s = &r->shards[j->shard];
     s->joining = false;
-    if (reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 5 &&
+    if (reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == JOIN_LEN &&
         read_name(reply->element[0], s->run) && read_name(reply->element[4], s->id)) {
         s->joined = j->link;
         s->joined_connect = j->connect;
         s->joined_ms = io_now_ms(r->remote.loop);
         note_epoch(r, j->shard, number_at(reply, 1), number_at(reply, 2));
+        note_join(r, j->shard, reply);
     } else if (reply && reply->type == REDIS_REPLY_ERROR &&
                state_redis_nodes_redirect(r->nodes, j->shard, slice_of(reply->str, reply->len))) {
         io_timer_arm(r->remote.loop, &r->join_timer, 0, on_join_due);
@@ -543,9 +660,14 @@ static void on_probe_joined(struct remote_want *want, const void *raw) {
     p->good = !is_error || (reply && passes_by(slice_of(reply->str, reply->len)));
     if (is_error && reply)
         snprintf(p->why, sizeof(p->why), "%s", reply->str);
-    else if (!is_error && reply->type == REDIS_REPLY_ARRAY && reply->elements == 5 &&
-             read_name(reply->element[4], p->store->shards[0].id)) /* before anything is counted */
+    else if (!is_error && reply->type == REDIS_REPLY_ARRAY && reply->elements == JOIN_LEN &&
+             read_name(reply->element[4], p->store->shards[0].id)) { /* before anything is counted */
         note_policy(p->store, reply->element[3]);
+        note_since(&p->store->shards[0], reply);
+        /* A loss that others found before is no news. */
+        if (number_at(reply, 2) < number_at(reply, 5))
+            p->store->shards[0].lost_ms = number_at(reply, 2);
+    }
     p->want = (struct remote_want){.late = on_probe_late, .answered = on_probe_left};
     if (is_error || !send_join(p->store, 0, p->link, "leave", &p->want))
         probe_over(p);
@@ -644,11 +766,30 @@ static int name_store(struct redis *r, const struct state_address *a, int64_t le
     return rc < 0 ? err_set(err, "out of memory") : 0;
 }
 
+/* A gate that starts knows the names of the epochs from there: a server that was emptied meanwhile shows. */
+static int open_marks(struct redis *r, const struct state_config *config, struct err *err) {
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    if (state_fleet_marks_open(config, &r->marks, err) < 0)
+        return -1;
+    for (unsigned shard = 0; shard < shard_count(r); shard++) {
+        struct slice name;
+        if (state_fleet_marks_name(config->marks_dsn, epoch_key(r, shard, &a), &a, &name, err) < 0)
+            return err_wrap(err, "state.database");
+        if (name.len <= RUN_TEXT)
+            memcpy(r->shards[shard].id, name.ptr ? name.ptr : "", name.len + 1);
+    }
+    return 0;
+}
+
 int state_redis_open(const struct state_config *config, struct state_address *take_address,
                      struct state_store **ret_store, struct err *err) {
     struct redis *r = mem_zalloc(sizeof(*r));
     state_remote_init(&r->remote, &redis_carrier, config);
     int rc = name_store(r, take_address, config->lease_calls, err);
+    if (rc == 0 && config->marks_dsn && config->loop)
+        rc = open_marks(r, config, err);
+    r->remote.health.has_marks = r->marks != NULL;
     if (rc == 0)
         rc = redis_probe_all(r, take_address, !config->read_only, err);
     if (rc == 0 && config->loop)
@@ -663,11 +804,16 @@ int state_redis_open(const struct state_config *config, struct state_address *ta
 }
 
 static void redis_health(const struct remote *remote, struct remote_link_health *ret_health) {
-    state_redis_nodes_health(((const struct redis *)remote)->nodes, ret_health);
+    const struct redis *r = (const struct redis *)remote;
+    state_redis_nodes_health(r->nodes, ret_health);
+    if (r->marks && ret_health->up)
+        ret_health->up = state_fleet_marks_up(r->marks, ret_health->fault);
 }
 
 static void redis_close(struct remote *remote) {
     struct redis *r = (struct redis *)remote;
+    state_fleet_marks_close(r->marks);
+    r->marks = NULL;
     if (!r->nodes)
         return;
     io_timer_stop(remote->loop, &r->join_timer);
@@ -680,6 +826,7 @@ static const struct remote_carrier redis_carrier = {
     .send = redis_send,
     .read = redis_read,
     .again = redis_again,
+    .secure = redis_secure,
     .renew = redis_renew,
     .health = redis_health,
     .close = redis_close,

@@ -92,6 +92,7 @@ static struct remote_call *call_new(struct remote *r, const struct state_limit *
                                              .shard = (uint8_t)shard_of(r, &limits[i]),
                                              .fingerprint = limits[i].fingerprint,
                                              .client = client_of(limits[i].owner),
+                                             .lost_ms = -1,
                                              .key = slice_of(to, keys[i].len)};
         to += keys[i].len;
     }
@@ -215,6 +216,7 @@ static void lease_give_back(struct remote *r, const struct lease *one) {
                                          .window_ms = one->window_ms,
                                          .amount = one->left,
                                          .start = one->start,
+                                         .lost_ms = -1,
                                          .key = slice_of(key, one->key_len)};
     undo(call);
 }
@@ -259,6 +261,15 @@ static void lease(struct remote_call *call) {
             list_push(&call->store->renewing, &call->renewing);
 }
 
+void state_remote_secured(struct remote_call *call) {
+    if (call->store->leases)
+        lease_report(call, true);
+    call->ticket->answer =
+        (struct state_answer){.result = STATE_GRANTED, .shadow_refused = call->shadow_refused};
+    lease(call);
+    tell(call, call);
+}
+
 static void on_reserved(struct remote_want *want, const void *reply) {
     struct remote_call *call = container_of(want, struct remote_call, want);
     const struct remote_carrier *carrier = call->store->carrier;
@@ -269,23 +280,22 @@ static void on_reserved(struct remote_want *want, const void *reply) {
     bool holds = is_read && answer.result == STATE_GRANTED;
     if (call->ticket && is_read && !holds && lease_without(call))
         return;
-    if (call->store->leases)
-        lease_report(call, holds);
-    if (!call->ticket) { /* cancelled, or answered already */
-        lease_return(call);
-        undo(call);
+    if (call->ticket && holds) {
+        call->shadow_refused = answer.shadow_refused;
+        if (!carrier->secure || !carrier->secure(call))
+            state_remote_secured(call);
         return;
     }
-    if (!is_read)
-        answer_fault(call, &answer);
-    call->ticket->answer = answer;
-    if (holds)
-        lease(call);
-    tell(call, holds ? call : NULL);
-    if (!holds) {
-        lease_return(call);
-        undo(call);
-    }
+    if (call->store->leases)
+        lease_report(call, holds);
+    if (call->ticket) {
+        if (!is_read)
+            answer_fault(call, &answer);
+        call->ticket->answer = answer;
+        tell(call, NULL);
+    } /* else cancelled, or answered already */
+    lease_return(call);
+    undo(call);
 }
 
 static enum state_step remote_reserve(struct state_store *store, const struct state_limit *limits,

@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/list.h"
 #include "io/loop.h"
+#include "state/meter.h"
 #include "state/store.h"
 
 struct remote;
@@ -37,6 +38,13 @@ struct remote_link_health {
 
 enum remote_op { REMOTE_RESERVE, REMOTE_READ, REMOTE_UNDO };
 
+/* What is known of a counter's mark in PostgreSQL (fleet_marks.h). */
+enum remote_mark {
+    REMOTE_MARK_UNKNOWN,
+    REMOTE_MARK_KNOWN,
+    REMOTE_MARK_VOID, /* it does not cover the window */
+};
+
 struct remote_held { /* one limit of a call */
     enum state_kind kind;
     bool shadow;
@@ -51,13 +59,17 @@ struct remote_held { /* one limit of a call */
     int64_t amount;
     uint64_t fingerprint;
     uint64_t start;
-    uint64_t client;  /* hash of the owner; 0: no client with a share */
-    int64_t value;    /* READ */
-    struct slice key; /* in the call's own memory */
+    uint64_t client; /* hash of the owner; 0: no client with a share */
+    int64_t value;   /* READ; RESERVE: with this call, where the server says it */
+    int64_t lost_ms; /* the newest loss of writes that the server knew of; -1: it was not asked */
+    enum remote_mark mark;
+    struct state_mark known; /* REMOTE_MARK_KNOWN */
+    struct slice key;        /* in the call's own memory */
 };
 
 struct remote_call {
     struct remote_want want;
+    struct remote_want mark_want; /* for the carrier: what waits for marks */
     struct remote *store;
     enum remote_op op;
     bool opens;   /* allowed if it cannot be counted */
@@ -87,6 +99,9 @@ struct remote_carrier {
     /* Sends again, because the server lost the script or another server has the next part. True: sent. May
      * be NULL. */
     bool (*again)(struct remote_call *call, const void *reply);
+    /* The call was counted. True: something else must be stored first; then state_remote_secured() follows,
+     * or want.answered with NULL. May be NULL. */
+    bool (*secure)(struct remote_call *call);
     void (*renew)(struct remote *r, const struct remote_call *call); /* its calls in flight */
     void (*health)(const struct remote *r, struct remote_link_health *ret_health);
     void (*close)(struct remote *r); /* the link; answers what waits with NULL */
@@ -119,6 +134,8 @@ static inline int64_t state_remote_amount(const struct remote_held *h) {
 
 void state_remote_init(struct remote *r, const struct remote_carrier *carrier,
                        const struct state_config *config);
+/* A counted call may pass, now that what `secure` had to store is stored. */
+void state_remote_secured(struct remote_call *call);
 /* From now on leases are renewed. */
 void state_remote_start(struct remote *r, struct io_loop *loop);
 /* What all keys of a shard start with. */

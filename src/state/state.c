@@ -89,6 +89,8 @@ int state_open(const struct state_config *config, struct state_store **ret_store
         return -1;
     if (config->lease_calls && dsn.backend != STATE_REDIS)
         return err_set(err, "state.lease needs counters in Redis");
+    if (config->marks_dsn && dsn.backend != STATE_REDIS)
+        return err_set(err, "state.after_loss: database needs counters in Redis");
     if (config->lease_calls < 0 || config->lease_calls > STATE_LEASE_CALLS_MAX)
         return err_set(err, "state.lease must be 0 to %d calls", STATE_LEASE_CALLS_MAX);
     if (dsn.backend == STATE_REDIS || dsn.backend == STATE_POSTGRES)

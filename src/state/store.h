@@ -88,7 +88,9 @@ struct state_config {
     enum state_fail_mode fail_mode;
     uint64_t timeout_ms; /* how long a reservation waits for a store on the network; 0: the default */
     int64_t lease_calls; /* Redis: calls of a large limit that are reserved together; 0: each by itself */
-    bool read_only;      /* for status: attach to an existing store, count nothing */
+    const char
+        *marks_dsn; /* Redis: PostgreSQL that has marks, to go on from after a loss of writes; NULL: none */
+    bool read_only; /* for status: attach to an existing store, count nothing */
     struct io_loop
         *loop; /* the loop on which a network store waits for responses; NULL: only its health is queried */
 };
@@ -127,6 +129,7 @@ struct state_health {
     uint64_t passed;                       /* of these, calls that were allowed uncounted: fail mode open */
     uint64_t leased;                       /* calls allowed from a slice, without a request */
     uint64_t losses;                       /* detected losses of writes */
+    bool has_marks;                        /* windows go on from marks after a loss */
     bool down;                             /* it cannot be reached, or its files were deleted */
     uint64_t requests, timeouts, connects; /* of one on the network */
     uint64_t unsent;    /* requests that were refused immediately: no connection, or too many */

@@ -33,7 +33,7 @@ describe('counters in PostgreSQL', { skip: postgresPrograms() ? false : 'no Post
     assert.equal(answers.filter((answer) => !denied(answer)).length, 20);
     assert.equal(calls.length, 20);
     assert.ok(answers.find(denied).result._meta['sallyport/denial'].retry_after_ms > 0);
-    assert.equal(pg.psql('SELECT count(*), max(version) FROM sallyport_schema', { database: 'together' }).out, '7|7');
+    assert.equal(pg.psql('SELECT count(*), max(version) FROM sallyport_schema', { database: 'together' }).out, '8|8');
     assert.equal(pg.psql("SELECT used FROM sallyport_counter WHERE key LIKE '%:s:%'", { database: 'together' }).out, '20000000', 'a refused call left nothing in the other counter');
   });
 
@@ -105,20 +105,20 @@ describe('counters in PostgreSQL', { skip: postgresPrograms() ? false : 'no Post
     assert.ok(pg.psql('CREATE TABLE sallyport_schema (version int); INSERT INTO sallyport_schema VALUES (99)', { database: 'newer' }).ok);
     const newer = await start(state);
     assert.equal(newer.code, 4);
-    assert.match(newer.stderr, /the database has version 99; this program supports 7/);
+    assert.match(newer.stderr, /the database has version 99; this program supports 8/);
   });
 
   test('a gate that was not upgraded yet starts with a newer database, unless the upgrade took something away', async (t) => {
     const state = database('rolling');
     await fleet(t, blocks({}), state, 1);
     const sql = (text) => { const done = pg.psql(text, { database: 'rolling' }); assert.ok(done.ok, done.error); };
-    sql('INSERT INTO sallyport_schema (version, oldest) VALUES (8, 7)'); // what the next version may write
+    sql('INSERT INTO sallyport_schema (version, oldest) VALUES (9, 8)'); // what the next version may write
     const { peers } = await fleet(t, blocks({ pay: { limits: [daily(1)] } }), state, 1);
     assert.ok(!denied(await outcome(peers[0], 'pay')));
-    sql('INSERT INTO sallyport_schema (version, oldest) VALUES (9, 8)');
+    sql('INSERT INTO sallyport_schema (version, oldest) VALUES (10, 9)');
     const { code, stderr } = await cli(['-c', policyFile(), '--state-dsn', state, '--', 'cat']);
     assert.equal(code, 4);
-    assert.match(stderr, /the database has version 9; this program supports 7/);
+    assert.match(stderr, /the database has version 10; this program supports 8/);
   });
 
   test('a standby takes over: gates go to the server that takes writes, and never more than N calls pass', async (t) => {
