@@ -268,6 +268,20 @@ static int accept_one(struct risk_lock **lock, struct cli_asked *asked, const st
     return 0;
 }
 
+static void put_accepted(struct cli_asked *asked, const char *lock, struct slice only, struct buf *out) {
+    if (!asked->listed)
+        return;
+    struct risk_server_facts who;
+    cli_asked_facts(asked, &who);
+    if (only.len) {
+        buf_printf(out, "accepted in %s: %.*s of %.*s\n", lock, SLICE_FMT(only), SLICE_FMT(who.name));
+        return;
+    }
+    const unsigned tools = asked->list.tape.nodes[asked->list.tools].count;
+    buf_printf(out, "accepted in %s: %.*s, %u tool%s\n", lock, SLICE_FMT(who.name), tools,
+               tools == 1 ? "" : "s");
+}
+
 static int pin_accept_run(const void *options, const struct cli_rest *rest) {
     const struct pin_options *opt = options;
     struct err err = {0};
@@ -299,7 +313,11 @@ static int pin_accept_run(const void *options, const struct cli_rest *rest) {
             return cli_fail(CLI_CONFIG, &err);
     if (out.len && io_file_write(opt->lock, buf_slice(&out), &err))
         return cli_fail(CLI_FAILED, &err);
-    return print_unlisted(&asking);
+    buf_reset(&out);
+    for (size_t i = 0; i < asking.count; i++)
+        put_accepted(&asking.asked[i], opt->lock, only, &out);
+    const int status = out.len ? cli_print(&out) : CLI_OK;
+    return status != CLI_OK ? status : print_unlisted(&asking);
 }
 
 static const struct cli_example list_examples[] = {

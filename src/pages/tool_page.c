@@ -7,11 +7,6 @@
 
 #define MANY_PROPERTIES 10 /* numbers from here on are mentioned */
 
-static const char *const tag_texts[RISK_TAGS] = {
-    "brings in untrusted text", "brings in private data", "carries data out", "runs something", "moves money",
-    "calls other tools",        "takes freeform code",    "takes paths",      "takes URLs",     "takes SQL",
-};
-
 static void put_part(struct buf *out, struct slice text) {
     buf_printf(out, "%s%.*s", out->len ? ", " : "", SLICE_FMT(text));
 }
@@ -27,7 +22,7 @@ struct slice tool_page_signals(const struct subject_tool *tool, struct sheet *s)
         put_part(&out, arena_printf(s->a, "%u properties", tool->properties));
     for (unsigned i = 0; i < RISK_TAGS; i++)
         if (tool->tags & 1u << i && !(tool->freeform.len && 1u << i == RISK_TAG_FREEFORM_CODE))
-            put_part(&out, slice_str(tag_texts[i]));
+            put_part(&out, slice_str(risk_tag_text(i)));
     if (tool->mismatch)
         put_part(&out, SLICE("calls itself read-only"));
     if (tool->destructive_hint)

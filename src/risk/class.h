@@ -38,5 +38,6 @@ enum risk_class risk_class_from(struct slice name);
 enum risk_severity risk_class_severity(enum risk_class cls);
 const char *risk_severity_name(enum risk_severity severity);
 const char *risk_tag_name(unsigned index); /* index below RISK_TAGS, of bit 1 << index */
+const char *risk_tag_text(unsigned index); /* the same for people: "reads private data" */
 /* The member "tags": the names of these bits. */
 void risk_tags_put(struct emit *e, uint32_t tags);

@@ -141,7 +141,7 @@ static void put_yaml_name(struct buf *out, struct slice name) {
 static void put_tags(struct buf *out, uint32_t tags) {
     for (unsigned i = 0; i < RISK_TAGS; i++)
         if (tags & 1u << i)
-            buf_printf(out, " %s", risk_tag_name(i));
+            buf_printf(out, ", %s", risk_tag_text(i));
 }
 
 /* Each with its type; optional parameters in brackets. */
@@ -184,8 +184,6 @@ static void comment_tool(const struct risk_starter *s, const struct risk_entry *
         buf_printf(out, "  # %.*s\n", SLICE_FMT(e->name));
     buf_printf(out, "  #   %s, %u%% sure, %u tokens", risk_severity_name(e->report.severity),
                e->report.confidence, e->tokens);
-    if (e->report.tags)
-        buf_put_str(out, ",");
     put_tags(out, e->report.tags);
     buf_put_str(out, e->report.review ? "; please review\n" : "\n");
     comment_parameters(s, e, a, out);

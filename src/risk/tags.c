@@ -8,7 +8,14 @@ static const char *const names[RISK_TAGS] = {
     "meta_tool",     "freeform_code", "path_args", "url_args", "sql_args",
 };
 
+static const char *const texts[RISK_TAGS] = {
+    "reads untrusted text", "reads private data", "sends data out", "runs programs", "moves money",
+    "calls other tools",    "takes code",         "takes paths",    "takes URLs",    "takes SQL",
+};
+
 const char *risk_tag_name(unsigned index) { return names[index]; }
+
+const char *risk_tag_text(unsigned index) { return texts[index]; }
 
 void risk_tags_put(struct emit *e, uint32_t tags) {
     emit_key(e, "tags");

@@ -96,7 +96,9 @@ test('validate --lint compares conditions with the tools', () => {
   assert.deepEqual(texts('--tools-json', tools), [
     'rule "deny_if[0]": args.amount of "pay" is of type string, which gt cannot judge: a call that has it is denied', 'rule "deny_if[1]": args.too of "pay" is not in its schema']);
   const lock = path.join(dir, 'sallyport.lock');
-  assert.equal(run('pin', 'accept', '--lock', lock, '--tools-json', tools).status, 0);
+  const accepted = run('pin', 'accept', '--lock', lock, '--tools-json', tools);
+  assert.deepEqual([accepted.status, accepted.stdout], [0, `accepted in ${lock}: tools, 1 tool\n`]);
+  assert.equal(run('pin', 'accept', 'pay', '--lock', lock, '--tools-json', tools).stdout, `accepted in ${lock}: pay of tools\n`);
   assert.match(texts('--lock', lock)[0], /args.amount of "pay" of server "tools" is of type string/);
   assert.equal(run('validate', '-c', policy, '--lint', '--tools-json', path.join(dir, 'absent.json')).status, 3);
 });

@@ -179,6 +179,7 @@ test('a starter policy says what it does, and does what it says', async (t) => {
     assert.equal((await run(['scan', '--tools-json', list, '--lock', '/nonexistent', '--format', format, '-o', path])).status, 0);
     const text = readFileSync(path, 'utf8');
     assert.doesNotMatch(text, /on_deny"?: *"[^"]*approv/i);
+    if (format === 'intercept') assert.match(text, /^ {2}# {3}critical, \d+% sure, \d+ tokens, sends data out, moves money$/m);
     if (format === 'intercept') assert.match(text, /^# Reads 60 a minute, writes 30, executions 10\. What can destroy data or spend money is denied; what is not listed is denied\.$/m);
     for (const [tool, verdict] of [...Object.entries(names), ['other', 'deny']])
       assert.equal(JSON.parse((await run(['explain', '-c', path, '--tool', tool, '--args', '{}', '--json'])).stdout).verdict, verdict, `${file} ${tool}`);
