@@ -82,6 +82,14 @@ static bool loads_into(const struct risk_facts *f, size_t at) {
     return false;
 }
 
+/* "Post a question": a word that mostly is a noun, with an article behind it, is a verb. */
+static bool takes_object(const struct risk_facts *f, size_t at) {
+    static const char *const articles[] = {"a", "an", "the", NULL};
+    static const char *const verbs[] = {"post", "order", "book", "tag", "label", "comment", NULL};
+    return at == 0 && risk_one_of(f->prose[0].text, verbs) && !f->prose_forms[0] && f->prose_count > 1 &&
+           f->prose[1].brk == RISK_BREAK_SPACE && risk_one_of(f->prose[1].text, articles);
+}
+
 static struct opinion opine_prose(const struct risk_facts *f, size_t at) {
     uint32_t object = f->name_nouns;
     for (size_t i = at + 1; i < f->prose_count && i <= at + OBJECT_WORDS; i++) {
@@ -92,7 +100,8 @@ static struct opinion opine_prose(const struct risk_facts *f, size_t at) {
     }
     const struct risk_word *w = f->prose_words[at];
     enum risk_class cls = loads_into(f, at) ? RISK_WRITE : risk_verb_class(f, w, object);
-    return (struct opinion){w, cls, is_verb(w), false, is_verb(w) && at <= OPENS_AT_MAX, false};
+    bool verb = is_verb(w) || takes_object(f, at);
+    return (struct opinion){w, cls, verb, false, verb && at <= OPENS_AT_MAX, false};
 }
 
 /* "search_and_replace", "get_or_create": the worse of two coordinated verbs. */
@@ -122,11 +131,31 @@ static bool asks_state_of(const struct risk_facts *f, size_t lead) {
            last->nouns & NOUN_STATE;
 }
 
+/* "Reinforce an entry", fillet_edges: "Fillet (round) edges": an unknown word that stands where verbs stand.
+ */
+static bool opens_unknown(const struct risk_facts *f) {
+    static const char *const articles[] = {"a", "an", "the", "all", "your", "out", "up", "off", NULL};
+    static const char *const others[] = {"who",    "whether", "where",  "how", "what", "why",   "per",
+                                         "from",   "after",   "in",     "at",  "on",   "given", "like",
+                                         "not",    "when",    "which",  "as",  "is",   "over",  "across",
+                                         "during", "between", "inside", NULL};
+    if (f->prose_count < 2 || f->prose_words[0])
+        return false;
+    bool named = f->count > 1 && slice_eq(f->tokens[0], f->prose[0].text) &&
+                 !slice_eq(f->tokens[1], f->prose[1].text) && !slice_ends(f->tokens[0], SLICE("s"));
+    bool object = false;
+    for (size_t i = 1; named && i < f->sentence_end; i++)
+        object |= slice_eq(f->tokens[f->count - 1], f->prose[i].text);
+    return object || (risk_one_of(f->prose[1].text, articles) && f->prose[1].brk == RISK_BREAK_SPACE &&
+                      !risk_one_of(f->prose[0].text, others));
+}
+
 /* "list_create", "query_execute", "view_delete": a word that can be noun or verb, then the verb. */
-static bool verb_follows(const struct risk_facts *f, size_t lead) {
+static bool verb_follows(const struct risk_facts *f, size_t lead, const struct risk_word *opening) {
     const struct risk_word *last = f->words[f->count - 1];
     return f->count == lead + 2 && is_verb(last) && f->words[lead]->cls == RISK_READ &&
-           (last->rule == WORD_CREATE || last->rule == WORD_RUN || last->cls == RISK_DESTRUCTIVE) &&
+           (last->rule == WORD_CREATE || last->rule == WORD_RUN || last->cls == RISK_DESTRUCTIVE ||
+            (opening && last == opening)) &&
            strlen(last->text) == f->tokens[f->count - 1].len;
 }
 
@@ -211,7 +240,7 @@ static bool weak_leads(const struct risk_facts *f, size_t lead, size_t later,
 
 /* `opening` is the verb of the description. If a name has several verbs, the one that the description
  * repeats counts. */
-static struct opinion name_opinion(const struct risk_facts *f, const struct risk_word *opening) {
+static struct opinion name_opinion(const struct risk_facts *f, const struct risk_word *opening, bool stray) {
     size_t lead = 0;
     while (lead + 1 < f->count && f->words[lead] && f->words[lead]->kind == WORD_FILL)
         lead++;
@@ -227,8 +256,9 @@ static struct opinion name_opinion(const struct risk_facts *f, const struct risk
     if (deed_is_thing(f, lead, opening))
         return opine_name(f, f->count - 1, false);
     if (is_verb(f->words[lead])) /* list_trash: "Displays ...": the second word is a thing */
-        return verb_follows(f, lead) && !reads ? opine_name(f, f->count - 1, false)
-                                               : with_second_verb(f, lead, opine_name(f, lead, true));
+        return verb_follows(f, lead, stray ? NULL : opening) && !reads
+                   ? opine_name(f, f->count - 1, false)
+                   : with_second_verb(f, lead, opine_name(f, lead, true));
     const struct risk_word *last = f->words[f->count - 1];
     if (is_verb(last) && last->cls == RISK_READ && opening && opening->cls == RISK_READ && is_verb(opening) &&
         f->count > lead + 1)
@@ -247,7 +277,8 @@ static struct opinion name_opinion(const struct risk_facts *f, const struct risk
             break; /* rebuild_project_and_reopen */
         return opine_name(f, i, ends_as_getter(f, i) || leads_object(f, lead, i));
     }
-    if (turns_into(f, lead) && (!is_weak(f->words[lead]) || slice_is(f->tokens[f->count - 1], "text")))
+    if (turns_into(f, lead) && !opens_unknown(f) &&
+        (!is_weak(f->words[lead]) || slice_is(f->tokens[f->count - 1], "text")))
         return convert_opinion(f);
     if (is_weak(f->words[lead]))
         return opine_name(f, lead, true);
@@ -259,6 +290,14 @@ static struct opinion name_opinion(const struct risk_facts *f, const struct risk
 
 static bool joins(struct slice word) {
     return slice_is(word, "and") || slice_is(word, "or") || slice_is(word, "to") || slice_is(word, "it");
+}
+
+static bool is_preposition(const struct risk_facts *f, size_t i) {
+    static const char *const words[] = {"of", "for", "per", "until", NULL};
+    for (const char *const *w = words; i < f->sentence_end && *w; w++)
+        if (slice_is(f->prose[i].text, *w))
+            return true;
+    return false;
 }
 
 /* "The messages in a folder", "Replies for a message": a noun that could be a verb. Destructive and
@@ -273,6 +312,11 @@ static bool is_thing(const struct risk_facts *f, size_t i) {
                                          "your", "current", "recent", "latest", "active", "saved", NULL};
     if (i && risk_one_of(f->prose[i - 1].text, before))
         return true;
+    if (w->kind == WORD_WEAK && i + 1 < f->prose_count && slice_is(f->prose[i + 1].text, "of"))
+        return true; /* "Internal rate of return" */
+    if (i == 0 && w->kind == WORD_WEAK && f->prose_forms[0] == 's' && f->prose_count > 1 &&
+        (slice_ends(f->prose[1].text, SLICE("ed")) || is_preposition(f, 1)))
+        return true; /* "Events paired with a market" */
     bool compound = i + 1 < f->prose_count && f->prose[i + 1].brk == RISK_BREAK_HYPHEN;
     if (compound && !joins(f->prose[i + 1].text) && !slice_is(f->prose[i + 1].text, "paste"))
         return true; /* "design-based", "load-balanced" */
@@ -282,14 +326,6 @@ static bool is_thing(const struct risk_facts *f, size_t i) {
     bool of = i + 1 < f->prose_count &&
               (slice_is(f->prose[i + 1].text, "of") || slice_is(f->prose[i + 1].text, "for"));
     return of && f->prose_forms[i] == 's';
-}
-
-static bool is_preposition(const struct risk_facts *f, size_t i) {
-    static const char *const words[] = {"of", "for", "per", "until", NULL};
-    for (const char *const *w = words; i < f->sentence_end && *w; w++)
-        if (slice_is(f->prose[i].text, *w))
-            return true;
-    return false;
 }
 
 /* "Lag for a consumer group", "Margin of an order": in a sentence that no verb opens, a word behind a
@@ -316,10 +352,11 @@ static bool is_adverb(struct slice word) {
  * word that is not a verb ends the search, unless "to" follows ("Tool to list ..."). */
 static size_t opening_verb(const struct risk_facts *f, size_t from, size_t to) {
     size_t end = from + HEAD_SKIP_MAX < to ? from + HEAD_SKIP_MAX : to;
-    bool lost = false;
+    bool lost = false; /* "Number of periods to pay off a loan" is data */
+    bool counted = from + 1 < to && slice_is(f->prose[from + 1].text, "of");
     for (size_t i = from; i < end; i++) {
         const struct risk_word *w = f->prose_words[i];
-        bool after_to = i > from && slice_is(f->prose[i - 1].text, "to");
+        bool after_to = i > from && slice_is(f->prose[i - 1].text, "to") && !counted;
         if (lost && !after_to && !(w && w->kind == WORD_BROAD))
             continue;
         if (w && w->kind == WORD_FILL)
@@ -359,6 +396,14 @@ static bool addresses_reader(struct slice word) {
     return false;
 }
 
+/* "CALL FIRST before any task. Prepares ..." */
+static bool calls_first(const struct risk_facts *f, size_t from, size_t to) {
+    static const char *const heads[] = {"call", "important", "always", "note", "warning", "mandatory", NULL};
+    static const char *const nexts[] = {"first", "this", "before", "when", "once", NULL};
+    return to < f->prose_count && from + 1 < to && risk_one_of(f->prose[from].text, heads) &&
+           (!slice_is(f->prose[from].text, "call") || risk_one_of(f->prose[from + 1].text, nexts));
+}
+
 /* "FOR CREATE-UI WORKFLOW (/cui): Fetch ...": the words before the colon say when to use the tool. */
 static size_t past_label(const struct risk_facts *f) {
     if (!f->prose_count || !slice_is(f->prose[0].text, "for"))
@@ -395,7 +440,7 @@ static size_t find_opening(const struct risk_facts *f, bool *ret_stray) {
     size_t from = past_label(f);
     for (int i = 0; i < SENTENCES_MAX && from < f->prose_count; i++) {
         size_t to = sentence_from(f, from + 1);
-        bool skip = i > 0 && addresses_reader(f->prose[from].text);
+        bool skip = i > 0 ? addresses_reader(f->prose[from].text) : calls_first(f, from, to);
         size_t at = skip ? SIZE_MAX : opening_verb(f, from, to);
         if (at != SIZE_MAX)
             return at;
@@ -440,6 +485,9 @@ static bool joins_chain(const struct risk_facts *f, size_t at, size_t last, size
     if (broad)
         return listed || f->prose[i].brk == RISK_BREAK_CLAUSE || slice_is(f->prose[i - 1].text, "to");
     bool has_object = f->prose[i + 1].brk != RISK_BREAK_SENTENCE && f->prose[i + 1].brk != RISK_BREAK_CLAUSE;
+    if (form_of(f, i) == 's' && f->prose[i + 1].brk == RISK_BREAK_LIST &&
+        !(f->prose_words[i + 1] && f->prose_words[i + 1]->cls != RISK_NONE) && !joins(f->prose[i + 1].text))
+        return false; /* "Returns zones, overlays, heritage" */
     return listed && has_object && i - last <= CHAIN_GAP_MAX && form_of(f, i) == form_of(f, at);
 }
 
@@ -533,6 +581,9 @@ static struct decision weigh(const struct risk_facts *f, const struct opinion *n
     if (p->strong && p->cls == RISK_DESTRUCTIVE && f->ui && n->verb->rule == WORD_UI &&
         p->verb->rule == WORD_SOFT)
         return (struct decision){n->cls, 60}; /* fill: "Clear and fill a field" */
+    if (strcmp(n->verb->text, "trash") == 0 && p->opens && p->cls == RISK_READ &&
+        risk_contains(f->lower, "in the trash"))
+        return (struct decision){RISK_READ, 65}; /* trash_items */
     if (n->strong && n->cls >= RISK_DESTRUCTIVE)
         return mild_reset(n, p) ? (struct decision){RISK_WRITE, 60} : (struct decision){n->cls, 90};
     if (n->cls == RISK_DESTRUCTIVE && p->cls > RISK_READ) /* compose_down: "Stop ..." */
@@ -588,7 +639,8 @@ static struct decision weigh(const struct risk_facts *f, const struct opinion *n
         return (struct decision){RISK_READ, 60}; /* query: "Send a prompt to a model" */
     if (n->strong && n->leads && n->cls == RISK_READ &&
         !(p->opens && p->cls == RISK_WRITE && p->verb->rule != WORD_EXPORT &&
-          p->verb->rule != WORD_GENERATE && p->verb->rule != WORD_RESTORE))
+          p->verb->rule != WORD_GENERATE && p->verb->rule != WORD_RESTORE) &&
+        !(p->opens && n->verb->rule == WORD_RUN && p->cls == RISK_EXECUTE && p->verb->rule == WORD_FIXED))
         return (struct decision){RISK_READ, 70};
     if (p->strong && p->cls == RISK_READ && !(n->strong && n->leads) && f->count > 1 &&
         f->words[f->count - 1] && f->words[f->count - 1]->nouns & NOUN_STATE && n->verb->kind != WORD_BROAD)
@@ -703,6 +755,7 @@ static bool returns_new_file(const struct risk_facts *f) {
                                           "path to the downloaded",
                                           "path to the output",
                                           "result is stored",
+                                          "answer is stored",
                                           "result is saved",
                                           "is written to disk",
                                           "\xe4\xbf\x9d\xe5\xad\x98\xe5\x88\xb0", /* saves to, in Chinese */
@@ -758,7 +811,8 @@ static bool also_changes(const struct risk_facts *f) {
         "sends",   "installs", "executes", "publishes", "pushes",   "registers", NULL};
     for (size_t i = 1; i + 1 < f->sentence_end; i++)
         if (risk_one_of(f->prose[i].text, words) && f->prose[i + 1].brk == RISK_BREAK_SPACE &&
-            (slice_is(f->prose[i - 1].text, "and") || slice_is(f->prose[i - 1].text, "then")))
+            (slice_is(f->prose[i - 1].text, "and") || slice_is(f->prose[i - 1].text, "then") ||
+             (f->prose[i].brk == RISK_BREAK_CLAUSE && slice_ends(f->prose[i].text, SLICE("s")))))
             return true;
     return false;
 }
@@ -792,7 +846,7 @@ static void consider_parameters(const struct risk_facts *f, const struct opinion
         raise_class(d, r, RISK_WRITE, "description", SLICE("store"));
     if (f->params & RISK_PARAM_OUTPUT && d->cls == RISK_READ)
         raise_class(d, r, RISK_WRITE, "parameter", SLICE("output file"));
-    if (f->params & RISK_PARAM_NEW && d->cls == RISK_READ && !(n->strong && n->leads))
+    if (f->params & (RISK_PARAM_NEW | RISK_PARAM_TARGET) && d->cls == RISK_READ && !(n->strong && n->leads))
         raise_class(d, r, RISK_WRITE, "parameter", SLICE("name of the result"));
     if (d->cls == RISK_READ && also_changes(f))
         raise_class(d, r, RISK_WRITE, "description", SLICE("and then"));
@@ -893,13 +947,14 @@ static bool names_things(const struct risk_facts *f) {
     bool thing = last.len > 3 && slice_ends(last, SLICE("s")) && !slice_ends(last, SLICE("ss"));
     for (const char *const *w = words; *w; w++)
         thing |= slice_is(last, *w);
-    return thing &&
+    return thing && !opens_unknown(f) &&
            !(f->params & (RISK_PARAM_CONTENT | RISK_PARAM_OUTPUT | RISK_PARAM_CODE | RISK_PARAM_COMMAND));
 }
 
 /* "Per-partition lag for a consumer group": a first sentence without any verb that names what is returned. */
 static bool names_result(const struct risk_facts *f) {
-    if (f->params & (RISK_PARAM_CONTENT | RISK_PARAM_OUTPUT | RISK_PARAM_CODE | RISK_PARAM_COMMAND))
+    if (f->params & (RISK_PARAM_CONTENT | RISK_PARAM_OUTPUT | RISK_PARAM_CODE | RISK_PARAM_COMMAND) ||
+        opens_unknown(f))
         return false;
     for (size_t i = 1; i + 1 < f->sentence_end; i++)
         if (is_preposition(f, i))
@@ -939,17 +994,23 @@ static bool names_object(const struct risk_facts *f, size_t at) {
 static void decide(const struct risk_facts *f, struct risk_report *r) {
     bool foreign = risk_foreign_text(f->lower), stray = false;
     size_t at = foreign ? SIZE_MAX : find_opening(f, &stray);
-    struct opinion n = name_opinion(f, at == SIZE_MAX ? NULL : f->prose_words[at]);
+    struct opinion n = name_opinion(f, at == SIZE_MAX ? NULL : f->prose_words[at], stray);
     struct opinion p = prose_opinion(f, at, &n);
     p.stray = stray;
     p.opens &= !stray;
-    if (stray && at != SIZE_MAX && !acts_here(f, at)) {
+    if (stray && f->prose_count > 1 && slice_is(f->prose[1].text, "of") && p.cls != RISK_DESTRUCTIVE)
+        p = (struct opinion){0}; /* "Number of periods to pay off a loan" */
+    if (stray && p.verb && !acts_here(f, at)) {
         if (f->prose_forms[at] == 'g')
+            p = (struct opinion){0};
+        if (p.verb && p.verb->kind == WORD_WEAK && !n.verb && (names_result(f) || names_things(f)))
             p = (struct opinion){0};
         p.strong = false; /* "What county governments run": a noun, or nothing that the tool does */
         if (p.cls == RISK_FINANCIAL || (n.verb && p.cls > RISK_READ && p.verb->kind == WORD_WEAK))
             p = (struct opinion){0};
     }
+    if (stray && p.cls == RISK_READ && !(n.verb && n.cls == RISK_READ) && opens_unknown(f))
+        p = (struct opinion){0}; /* "Reinforce an entry, increasing its score" */
     if (n.verb && p.strong && p.cls > RISK_READ && p.cls < RISK_DESTRUCTIVE && names_object(f, at))
         p = (struct opinion){0}; /* list_checkpoints: "Checkpoints of the open model" */
     if (n.verb)

@@ -49,6 +49,8 @@ static void gather_name(struct risk_facts *f, struct arena *a) {
             w = NULL; /* mr_changes, event_updates, members_voting: things, not deeds */
         if (w && i > skip && i + 1 == count && w->cls == RISK_EXECUTE && ends_as_plural(all[i]))
             w = NULL; /* lock_waits, recent_tests, nightly_builds */
+        if (i > skip && slice_is(all[i], "turn"))
+            w = NULL; /* multi_turn_chat */
         if (i > skip && (slice_is(all[i], "step") || slice_is(all[i], "steps")))
             w = NULL; /* record_step, tutorial_steps: not a debugger's */
         f->tokens[f->count] = all[i];
@@ -73,9 +75,23 @@ static struct slice past_brackets(struct slice text) {
     return text;
 }
 
+/* What a docstring says of parameters is no description of the tool. */
+static struct slice before_arguments(struct slice text) {
+    static const char *const heads[] = {"\nArgs:", "\n    Args:", "\nParameters:", "\n    Parameters:", NULL};
+    for (const char *const *head = heads; *head; head++) {
+        if (risk_contains(text, "action:") || risk_contains(text, "operation:") ||
+            risk_contains(text, "action ("))
+            break; /* the operations may stand there */
+        const char *at = text.len ? memmem(text.ptr, text.len, *head, strlen(*head)) : NULL;
+        if (at && at > text.ptr)
+            text.len = (size_t)(at - text.ptr);
+    }
+    return text;
+}
+
 static void gather_prose(struct risk_facts *f, struct slice text, struct arena *a) {
     f->lower = risk_lower(text, RISK_PROSE_BYTES_MAX, a);
-    f->prose_count = risk_split_prose(text, f->prose, RISK_PROSE_WORDS_MAX, a);
+    f->prose_count = risk_split_prose(before_arguments(text), f->prose, RISK_PROSE_WORDS_MAX, a);
     f->sentence_end = f->prose_count;
     for (size_t i = 0; i < f->prose_count; i++) {
         f->prose_words[i] = risk_word_find_form(f->prose[i].text, &f->prose_forms[i]);
@@ -216,6 +232,15 @@ static bool names_target(const struct slice *tokens, size_t count) {
            param_of_name(tokens[0], tokens[count - 1], count) == RISK_PARAM_PATH;
 }
 
+/* "output", which is a path by its description. */
+static bool is_target(const struct tape *t, uint32_t key, const struct slice *tokens, size_t count,
+                      struct arena *a) {
+    static const char *const written[] = {"output", "out", "dest", "destination", "dst", NULL};
+    struct slice said = risk_lower(member_text(t, key + 1, "description", a), 160, a);
+    return count == 1 && risk_one_of(tokens[0], written) &&
+           (risk_contains(said, "path") || risk_contains(said, " file") || risk_contains(said, "uri"));
+}
+
 static void gather_property(struct risk_facts *f, const struct tape *t, uint32_t key, struct arena *a) {
     static const char *const operations[] = {"action",     "operation", "mode",   "command", "op",
                                              "subcommand", "verb",      "method", NULL};
@@ -256,6 +281,7 @@ static void gather_property(struct risk_facts *f, const struct tape *t, uint32_t
         f->params |= RISK_PARAM_ID;
     if (names_target(tokens, count))
         f->params |= RISK_PARAM_TARGET;
+    f->made_as |= is_target(t, key, tokens, count, a);
     if (count > 1 && slice_is(tokens[0], "sql"))
         f->params |= RISK_PARAM_SQL;
     uint32_t value = key + 1;
@@ -280,6 +306,7 @@ static void gather_property(struct risk_facts *f, const struct tape *t, uint32_t
 
 /* A required argument that names the destination of the result. */
 static void gather_required(struct risk_facts *f, const struct tape *t, uint32_t tool, struct arena *a) {
+    static const char *const written[] = {"output", "out", "dest", "destination", "dst", NULL};
     uint32_t required = tape_path(t, tool, "inputSchema", "required", NULL);
     if (!required || !tape_is(t, required, TAPE_ARRAY))
         return;
@@ -288,7 +315,7 @@ static void gather_required(struct risk_facts *f, const struct tape *t, uint32_t
         size_t count = tape_is(t, i, TAPE_STRING)
                            ? risk_split_name(tape_text(t, i, a), tokens, ARRAY_LEN(tokens), a)
                            : 0;
-        if (names_target(tokens, count))
+        if (names_target(tokens, count) || (f->made_as && count == 1 && risk_one_of(tokens[0], written)))
             f->params |= RISK_PARAM_OUTPUT;
     }
 }
@@ -351,10 +378,18 @@ static bool speaks_of_trade(struct slice lower) {
     return false;
 }
 
+static bool serves_trade(const struct risk_facts *f) {
+    static const char *const words[] = {"trading", "trader", "broker", "forex", NULL};
+    for (size_t i = 0; i < f->ctx->server_word_count; i++)
+        if (risk_one_of(f->ctx->server_words[i], words))
+            return true;
+    return false;
+}
+
 /* Money is the object when a money word is in the name and no word follows that makes it a setting ("payment
  * method", "invoice template"). */
 static bool names_money(const struct risk_facts *f) {
-    bool trades = f->ctx->till || f->params & RISK_PARAM_PAYMENT;
+    bool trades = f->ctx->till || f->params & RISK_PARAM_PAYMENT || f->trades;
     static const char *const traded[] = {"order", "orders", "position", "positions", "trade", NULL};
     for (size_t i = 0; !trades && i < f->count; i++)
         trades = risk_one_of(f->tokens[i], traded) && speaks_of_trade(f->lower);
@@ -386,11 +421,17 @@ void risk_facts_gather(struct risk_facts *f, const struct risk_toolset *ctx, con
         prose = member_text(t, tool, "title", a);
     gather_prose(f, past_brackets(prose), a);
     f->described_read_only = describes_read_only(f->lower);
+    bool exchanged = risk_contains(f->lower, "oauth") || risk_contains(f->lower, "authorization code");
     for (size_t i = 0; i < f->count; i++) /* run_select_query */
         f->described_read_only |= slice_is(f->tokens[i], "select") || slice_is(f->tokens[i], "readonly");
     gather_params(f, t, tool, a);
+    if (exchanged && slice_is(f->freeform, "code")) { /* a code that a browser was given */
+        f->params &= ~(uint32_t)RISK_PARAM_CODE;
+        f->freeform = (struct slice){0};
+    }
     gather_required(f, t, tool, a);
     gather_hints(f, t, tool);
     f->ui = ctx->browser || (f->name_nouns | f->first_nouns) & NOUN_UI;
+    f->trades = serves_trade(f);
     f->money = names_money(f);
 }

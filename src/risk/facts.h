@@ -51,7 +51,9 @@ struct risk_facts {
     bool op_soft;  /* the worst value is a removal that may be a minor edit */
     bool described_read_only;
     bool ui;
+    bool made_as; /* a parameter says where the result goes */
     bool money;
+    bool trades; /* the server is there for trading */
     bool hint_read_only;
     bool hint_mutates; /* readOnlyHint false */
     bool hint_destructive;

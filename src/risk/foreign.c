@@ -318,6 +318,17 @@ bool risk_foreign_text(struct slice lower) {
     return beyond * 10 >= opening.len * 4 ? opening.len > 0 : small_words(opening) >= 2;
 }
 
+static bool reads_as_english(struct slice opening) {
+    static const char *const words[] = {" the ", " of ", " to ", " and ", " from ", " for ", " with ", NULL};
+    int seen = 0;
+    for (const char *const *w = words; *w; w++)
+        seen += opening.len && memmem(opening.ptr, opening.len, *w, strlen(*w)) != NULL;
+    return seen >= 2;
+}
+
+/* "eliminates" is no Italian word in an English sentence. */
+static bool is_latin(const char *stem) { return stem[0] >= 'a' && stem[0] <= 'z'; }
+
 /* "Brasil" has no Turkish verb. */
 static bool inside_word(struct slice text, const char *at) {
     bool letter = *at >= 'a' && *at <= 'z';
@@ -327,11 +338,12 @@ static bool inside_word(struct slice text, const char *at) {
 enum risk_class risk_foreign_class(struct slice lower, struct slice *ret_word, bool *ret_opens) {
     struct slice opening = slice_upto(lower, LOOK_BYTES_MAX);
     const char *best = NULL;
+    bool english = reads_as_english(opening);
     enum risk_class cls = RISK_NONE;
     for (size_t i = 0; i < ARRAY_LEN(stems); i++) {
         const char *at =
             opening.len ? memmem(opening.ptr, opening.len, stems[i].stem, strlen(stems[i].stem)) : NULL;
-        if (!at || (best && at >= best) || inside_word(opening, at))
+        if (!at || (best && at >= best) || inside_word(opening, at) || (english && is_latin(stems[i].stem)))
             continue;
         best = at;
         cls = (enum risk_class)stems[i].cls;

@@ -54,9 +54,9 @@ static bool is_drawn(const struct risk_facts *f) {
 static bool is_kept(const struct risk_facts *f) {
     static const char *const used[] = {"key",  "keys",   "token",   "tokens", "link", "links",
                                        "file", "commit", "project", "short",  NULL};
-    static const char *const kept[] = {"save",    "saves",     "saved",   "saving",  "store",    "stores",
-                                       "stored",  "writes",    "written", "create",  "creates",  "upload",
-                                       "uploads", "publishes", "publish", "commits", "persists", NULL};
+    static const char *const kept[] = {"save",    "saves",   "saved",    "saving", "store",   "stores",
+                                       "stored",  "writes",  "written",  "upload", "uploads", "publishes",
+                                       "publish", "commits", "persists", NULL};
     if (f->params & (RISK_PARAM_ID | RISK_PARAM_OUTPUT))
         return true;
     for (size_t i = 0; i < f->count; i++)
@@ -69,6 +69,11 @@ static bool is_kept(const struct risk_facts *f) {
 }
 
 static enum risk_class generate_class(const struct risk_facts *f, uint32_t object) {
+    static const char *const from[] = {"from", "via", "by", "with", "to", NULL};
+    bool source = f->count > 2 && risk_one_of(f->tokens[f->count - 2], from); /* generate_audio_from_text */
+    const struct risk_word *last = f->count > 2 && !source ? f->words[f->count - 1] : NULL;
+    if (last && last->nouns & (NOUN_TEXT | NOUN_REPORT) && !(last->nouns & NOUN_MEDIA))
+        object &= ~(uint32_t)NOUN_MEDIA; /* generate_video_script */
     for (size_t i = 0; i < f->count; i++)
         if (slice_is(f->tokens[i], "short"))
             return RISK_WRITE; /* generate_short_url makes one that works */
@@ -171,9 +176,9 @@ static bool cuts_text(const struct risk_facts *f, const struct risk_word *verb) 
 
 /* build_report and build_dataset put data together. */
 static enum risk_class build_class(const struct risk_facts *f, enum risk_class base) {
-    static const char *const data[] = {"dataset",  "index",     "graph",   "map",  "table",
-                                       "list",     "query",     "corpus",  "tree", "matrix",
-                                       "timeline", "embedding", "catalog", NULL};
+    static const char *const data[] = {"dataset", "index",    "graph",     "map",     "table",
+                                       "list",    "query",    "filter",    "corpus",  "tree",
+                                       "matrix",  "timeline", "embedding", "catalog", NULL};
     for (size_t i = 0; i < f->count; i++)
         if (slice_is(f->tokens[i], "and") || slice_is(f->tokens[i], "then"))
             return base;
@@ -281,7 +286,7 @@ enum risk_class risk_verb_class(const struct risk_facts *f, const struct risk_wo
         return object & (NOUN_PRIVATE | NOUN_MACHINE) ? RISK_READ : RISK_WRITE;
     case WORD_UI:
         if (strcmp(verb->text, "close") == 0 && f->name_nouns & NOUN_TRADE &&
-            (f->money || risk_contains(f->lower, " order") || risk_contains(f->lower, "trad")))
+            (f->money || f->trades || risk_contains(f->lower, " order") || risk_contains(f->lower, "trad")))
             return RISK_FINANCIAL; /* close_position: "by placing a sell order" */
         return f->ui ? RISK_EXECUTE : RISK_WRITE;
     case WORD_GO:
@@ -301,6 +306,8 @@ enum risk_class risk_verb_class(const struct risk_facts *f, const struct risk_wo
     case WORD_CAPTURE:
         if (f->money)
             return RISK_FINANCIAL;
+        if (f->params & (RISK_PARAM_CONTENT | RISK_PARAM_MESSAGE))
+            return RISK_WRITE;
         return risk_contains(f->lower, " note") || risk_contains(f->lower, " entry") ? RISK_WRITE : RISK_READ;
     case WORD_TRACK:
         return track_class(f);

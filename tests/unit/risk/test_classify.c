@@ -255,6 +255,18 @@ static void words_by_their_place(void **state) {
         {"build_image_status", "Poll a remote build job", RISK_READ},
         {"rebuild_and_reopen", "Close the editor, build the project, open it again", RISK_EXECUTE},
         {"manage_file", "Determines which file to create or update", RISK_WRITE},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        assert_named(rows[i].name, rows[i].description, rows[i].want);
+}
+
+/* What a verb is done to, and unknown verbs. */
+static void objects_of_deeds(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *description;
+        enum risk_class want;
+    } rows[] = {
         {"void_page", "Void (delete) a page", RISK_DESTRUCTIVE},
         {"resolve_location", "Resolve the name of a place to a box", RISK_READ},
         {"resolve_issue", "Resolve an issue", RISK_WRITE},
@@ -268,6 +280,24 @@ static void words_by_their_place(void **state) {
         {"generate_manifest", "Generate manifest data of the content", RISK_READ},
         {"generate_short_url", "Shorten an address", RISK_WRITE},
         {"yard_query", "Send a prompt to a model", RISK_READ},
+        {"ask_question", "Post a question to the network", RISK_WRITE},
+        {"corroborate", "Reinforce an entry, increasing its score", RISK_WRITE},
+        {"fillet_edges", "Fillet (round) edges of a solid", RISK_WRITE},
+        {"movie_credits", "Movie credits of an actor", RISK_READ},
+        {"rate_irr", "Internal rate of return of cash flows", RISK_READ},
+        {"yard_periods", "Number of periods to pay off a loan", RISK_READ},
+        {"market_context", "Events paired with the id of a market", RISK_READ},
+        {"yard_intelligence", "Returns the profile with its zones, overlays, heritage", RISK_READ},
+        {"task_hints", "CALL FIRST before any task. Lists what is recommended", RISK_READ},
+        {"trash_items", "Retrieve items in the trash", RISK_READ},
+        {"yard_resume", "Resume a paused run", RISK_EXECUTE},
+        {"obtain_bundle", "Obtain a bundle - creates licenses from templates", RISK_WRITE},
+        {"run_scan", "Trigger a scan of a domain", RISK_EXECUTE},
+        {"build_spec", "Build a spec of the furniture, which eliminates the need for a form", RISK_EXECUTE},
+        {"generate_art_formula", "Generate a formula of art", RISK_READ},
+        {"generate_audio_from_text", "Generate audio from a text", RISK_EXECUTE},
+        {"multi_turn_chat", "", RISK_READ},
+        {"get_day", "Daily steps.\\nArgs:\\n    delete: nothing", RISK_READ},
         {"search_causes", "Causas no Brasil, de todos os anos que o registro tem", RISK_READ},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
@@ -282,6 +312,19 @@ static void words_by_their_place(void **state) {
     assert_class(
         "{\"name\":\"cut_solid\",\"description\":\"Subtract one object from another\",\"inputSchema\":{"
         "\"properties\":{\"name\":{},\"result_name\":{}}}}",
+        RISK_WRITE);
+    assert_class(
+        "{\"name\":\"clip_vector\",\"description\":\"Simplify a vector\",\"inputSchema\":{\"properties\":{"
+        "\"output\":{\"type\":\"string\",\"description\":\"Path of the "
+        "result\"}},\"required\":[\"output\"]}}",
+        RISK_WRITE);
+    assert_class("{\"name\":\"capture_feedback\",\"description\":\"Capture "
+                 "feedback\",\"inputSchema\":{\"properties\":{"
+                 "\"feedback_text\":{}}}}",
+                 RISK_WRITE);
+    assert_class(
+        "{\"name\":\"exchange\",\"description\":\"Exchange an OAuth authorization code\",\"inputSchema\":{"
+        "\"properties\":{\"code\":{}}}}",
         RISK_WRITE);
 }
 
@@ -487,6 +530,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(verbs_in_context, setup, teardown),
         cmocka_unit_test_setup_teardown(things_that_look_like_deeds, setup, teardown),
         cmocka_unit_test_setup_teardown(words_by_their_place, setup, teardown),
+        cmocka_unit_test_setup_teardown(objects_of_deeds, setup, teardown),
         cmocka_unit_test_setup_teardown(what_the_text_says_of_effects, setup, teardown),
         cmocka_unit_test_setup_teardown(operation_enums, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_looked_for_is_not_done, setup, teardown),
