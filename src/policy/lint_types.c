@@ -1,5 +1,6 @@
-/* Warnings about conditions that do not match the schema of a tool: an argument that it does not have, an
- * operator that cannot judge the argument's type, a value that no argument of that type equals. */
+/* Warnings about conditions and limits that do not match the schema of a tool: an argument that it does not
+ * have, an operator that cannot judge the argument's type, a value that no argument of that type equals, an
+ * amount that is no number. */
 #include "base/mem.h"
 #include "policy/load.h"
 #include "policy/schema.h"
@@ -48,7 +49,9 @@ static const uint32_t judged_types[OP_COUNT] = {
 struct type_lint {
     const struct policy_lint_tool *tool;
     struct policy_problems *problems;
-    const struct check *check;
+    struct slice name; /* of the rule or limit, with its kind */
+    struct slice pointer;
+    const struct tree *at;
     bool by_name; /* the rules belong to this tool, not to a pattern */
 };
 
@@ -123,6 +126,8 @@ static const struct sub *sub_at(const struct policy_schema *s, const struct path
             sub = sub->ref;
         uint32_t next = sub->at[W_ITEMS];
         if (step->kind == STEP_KEY && !step->on_array) {
+            const struct sub *object = policy_schema_object(s, sub);
+            sub = object ? object : sub;
             next = sub->at[W_PROPERTIES] ? tape_get(&s->tape, sub->at[W_PROPERTIES], step->key) : 0;
             *ret_lacks = !next && lists_all(sub);
         }
@@ -165,18 +170,27 @@ static struct slice names_of(uint32_t types, struct arena *a) {
     return text;
 }
 
-static void warn(const struct type_lint *l, const struct cond *leaf, const char *hint, struct slice text) {
+static void warn(const struct type_lint *l, struct slice path, const char *hint, struct slice text) {
     const struct policy_lint_tool *tool = l->tool;
     struct arena *a = &l->problems->arena;
     struct slice of = tool->server.len ? arena_printf(a, "\"%.*s\" of server \"%.*s\"", SLICE_FMT(tool->name),
                                                       SLICE_FMT(tool->server))
                                        : arena_printf(a, "\"%.*s\"", SLICE_FMT(tool->name));
-    policy_warn(l->problems, l->check->at, l->check->pointer, slice_str(hint),
-                arena_printf(a, "rule \"%.*s\": %.*s of %.*s %.*s", SLICE_FMT(l->check->name),
-                             SLICE_FMT(leaf->path.text), SLICE_FMT(of), SLICE_FMT(text)));
+    policy_warn(l->problems, l->at, l->pointer, slice_str(hint),
+                arena_printf(a, "%.*s: %.*s of %.*s %.*s", SLICE_FMT(l->name), SLICE_FMT(path), SLICE_FMT(of),
+                             SLICE_FMT(text)));
 }
 
-#define WARN(leaf, hint, ...) warn(l, leaf, hint, arena_printf(&l->problems->arena, __VA_ARGS__))
+#define WARN(path, hint, ...) warn(l, (path)->text, hint, arena_printf(&l->problems->arena, __VA_ARGS__))
+
+/* The types that the schema has there, without null, which is as if it were missing; 0: unknown. */
+static uint32_t types_of_path(const struct type_lint *l, const struct path *path) {
+    bool lacks;
+    const struct sub *sub = sub_at(l->tool->schema, path, &lacks);
+    if (lacks && l->by_name)
+        WARN(path, "see the tool's inputSchema for its arguments", "is not in its schema");
+    return types_at(l->tool->schema, sub, 0);
+}
 
 /* The types of the constants of eq and similar operators. */
 static uint32_t wanted_types(const struct cond *leaf) {
@@ -190,22 +204,24 @@ static uint32_t wanted_types(const struct cond *leaf) {
 
 static void lint_leaf(const struct type_lint *l, const struct cond *leaf) {
     struct arena *a = &l->problems->arena;
-    bool lacks;
-    if (leaf->path.root != ROOT_ARGS)
+    const struct path *path = &leaf->path;
+    if (path->root != ROOT_ARGS)
         return;
-    const struct sub *sub = sub_at(l->tool->schema, &leaf->path, &lacks);
-    if (lacks && l->by_name)
-        WARN(leaf, "see the tool's inputSchema for its arguments", "is not in its schema");
-    const uint32_t says = types_at(l->tool->schema, sub, 0);
+    const uint32_t says = types_of_path(l, path);
     const uint32_t judged = judged_types[leaf->op], wants = wanted_types(leaf);
+    const uint32_t unjudged = judged ? says & ~judged & ~(uint32_t)IS_NULL : 0;
     if (!says)
         return;
     if (judged && !(judged & says))
-        WARN(leaf, "use an operator for that type",
+        WARN(path, "use an operator for that type",
              "is of type %.*s, which %s cannot judge: a call that has it is denied",
              SLICE_FMT(names_of(says, a)), policy_ops[leaf->op].name);
+    else if (unjudged)
+        WARN(path, "use a condition for each type, in a group `any`",
+             "may be of type %.*s, which %s cannot judge: such a call is denied",
+             SLICE_FMT(names_of(unjudged, a)), policy_ops[leaf->op].name);
     else if (wants && !(wants & says))
-        WARN(leaf, "write the value in that type", "is of type %.*s, and %s compares it with type %.*s",
+        WARN(path, "write the value in that type", "is of type %.*s, and %s compares it with type %.*s",
              SLICE_FMT(names_of(says, a)), policy_ops[leaf->op].name, SLICE_FMT(names_of(wants, a)));
 }
 
@@ -217,10 +233,36 @@ static void lint_conds(const struct type_lint *l, const struct cond *cond) {
         lint_conds(l, &cond->children[i]);
 }
 
+/* What a limit counts. */
+static void lint_amounts(const struct type_lint *l, const struct limit_rule *limit) {
+    const uint32_t counts = limit->numeric_strings ? IS_NUMERIC | IS_STRING : IS_NUMERIC;
+    for (uint32_t i = 0; i < limit->from_count; i++) {
+        const uint32_t says = types_of_path(l, &limit->from[i]) & ~(uint32_t)IS_NULL;
+        const uint32_t wrong = says & ~counts;
+        if (wrong)
+            WARN(&limit->from[i],
+                 wrong == IS_STRING ? "set numeric_strings: true if the texts are numbers"
+                                    : "count an argument that is a number",
+                 "%s of type %.*s, which no limit counts: a call that has it is denied",
+                 wrong == says ? "is" : "may be", SLICE_FMT(names_of(wrong, &l->problems->arena)));
+    }
+}
+
 static void lint_entry(struct type_lint *l, const struct entry *entry) {
+    struct arena *a = &l->problems->arena;
     for (uint32_t i = 0; i < entry->check_count; i++) {
-        l->check = &entry->checks[i];
-        lint_conds(l, &l->check->conds);
+        const struct check *check = &entry->checks[i];
+        l->name = arena_printf(a, "rule \"%.*s\"", SLICE_FMT(check->name));
+        l->pointer = check->pointer;
+        l->at = check->at;
+        lint_conds(l, &check->conds);
+    }
+    for (uint32_t i = 0; i < entry->limit_count; i++) {
+        const struct limit_rule *limit = &entry->limits[i];
+        l->name = arena_printf(a, "limit \"%.*s\"", SLICE_FMT(limit->name));
+        l->pointer = limit->pointer;
+        l->at = limit->at;
+        lint_amounts(l, limit);
     }
 }
 
@@ -239,4 +281,6 @@ void policy_lint_types(const struct policy *p, const struct policy_lint_tool *to
             policy_glob_names(pattern->name, tool->name))
             lint_entry(&l, pattern);
     }
+    if (p->everything && p->everything != own)
+        lint_entry(&l, p->everything);
 }

@@ -526,9 +526,7 @@ uint32_t policy_schema_unnamed_next(const struct policy_schema *s, const struct 
     return 0;
 }
 
-/* The schema with the properties of an object: itself, what it refers to, or the one alternative that has
- * some (pydantic writes an optional model as anyOf of a reference and null). */
-static const struct sub *object_schema(const struct policy_schema *s, const struct sub *sub) {
+const struct sub *policy_schema_object(const struct policy_schema *s, const struct sub *sub) {
     if (!sub || sub->at[W_PROPERTIES])
         return sub;
     if (sub->ref)
@@ -572,7 +570,7 @@ uint32_t policy_schema_default(const struct policy_schema *s, const struct path 
             break;
         if (node && !tape_is(t, node, TAPE_OBJECT))
             return 0;
-        sub = object_schema(s, sub);
+        sub = policy_schema_object(s, sub);
         const uint32_t inner =
             sub && sub->at[W_PROPERTIES] ? tape_get(&s->tape, sub->at[W_PROPERTIES], step->key) : 0;
         sub = inner ? s->subs[inner] : NULL;

@@ -82,3 +82,7 @@ struct policy_schema {
     bool tracks;                   /* some unevaluated… keyword: evaluated members have to be remembered */
     size_t sub_count;
 };
+
+/* The schema with the properties of an object: itself, what it refers to, or the one alternative that has
+ * some (pydantic writes an optional model as anyOf of a reference and null). */
+const struct sub *policy_schema_object(const struct policy_schema *s, const struct sub *sub);

@@ -87,7 +87,10 @@ static void test_lint(void **state) {
     "\"items\":"                                                                                             \
     "{\"type\":\"string\"}},\"mode\":{\"enum\":[\"a\",\"b\"]},\"limit\":{\"anyOf\":[{\"type\":\"integer\"}," \
     "{\"type\":\"null\"}]},\"where\":{\"$ref\":\"#/$defs/"                                                   \
-    "where\"},\"any\":{}},\"$defs\":{\"where\":{\"type\":"                                                   \
+    "where\"},\"any\":{},\"either\":{\"type\":[\"integer\",\"string\"]},\"model\":{\"anyOf\":[{\"$ref\":\"#" \
+    "/$defs/"                                                                                                \
+    "model\"},{\"type\":\"null\"}]}},\"$defs\":{\"model\":{\"type\":\"object\",\"properties\":{\"count\":{"  \
+    "\"type\":\"integer\"}}},\"where\":{\"type\":"                                                           \
     "\"object\",\"properties\":{\"city\":{\"type\":\"string\"}}}}}"
 
 /* The only warning about the types of that policy, or NULL; valid until the next call. */
@@ -176,6 +179,70 @@ static void test_conditions_that_fit(void **state) {
     }
 }
 
+/* Amounts that limits count. */
+static void test_limits_on_arguments(void **state) {
+    (void)state;
+    static const struct {
+        const char *limit, *part;
+    } rows[] = {
+        {"{counter: c, increment_from: args.name, max: 5, window: day}",
+         "args.name of \"t\" is of type string, which no limit counts"},
+        {"{counter: c, increment_from: args.name, max: 5, window: day, numeric_strings: true}", NULL},
+        {"{counter: c, increment_from: args.force, max: 5, window: day}", "is of type boolean"},
+        {"{counter: c, increment_from: args.where, max: 5, window: day, numeric_strings: true}",
+         "is of type object"},
+        {"{counter: c, increment_from: args.amuont, max: 5, window: day}",
+         "args.amuont of \"t\" is not in its schema"},
+        {"{counter: c, increment_from: args.either, max: 5, window: day}",
+         "may be of type string, which no limit counts"},
+        {"{counter: c, increment_from: args.amount, max: 5, window: day}", NULL},
+        {"{counter: c, increment_from: args.limit, max: 5, window: day}", NULL},
+        {"{counter: c, increment_from: args.any, max: 5, window: day}", NULL},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        char text[512];
+        snprintf(text, sizeof(text), "version: \"1\"\ndefault: deny\ntools: {t: {limits: [%s]}}\n",
+                 rows[i].limit);
+        const char *says = type_warning_of(text, SCHEMA, "t");
+        if (!says != !rows[i].part || (says && !strstr(says, rows[i].part)))
+            fail_msg("%s: %s", rows[i].limit, says ? says : "no warning");
+        if (says && !strstr(says, "limit \""))
+            fail_msg("%s", says);
+    }
+    const char *says =
+        type_warning_of("version: \"1\"\ndefault: allow\ntools: {t: {rules: [{name: l, conditions: [{path: "
+                        "state.t.n, op: lte, "
+                        "value: 5}], state: {counter: n, window: day, increment_from: args.name}}]}}\n",
+                        SCHEMA, "t");
+    assert_true(says && strstr(says, "which no limit counts"));
+}
+
+#define RULES_OF_ALL(path, op, value)                                                                        \
+    "version: \"1\"\ntools: {'*': {rules: [{name: a, conditions: [{path: " path ", op: " op                  \
+    ", value: " value "}]}]}}\n"
+
+static void test_types_in_every_position(void **state) {
+    (void)state;
+    /* one of several types, a model that may be null, rules for all tools, groups */
+    static const char *const wrong[] = {
+        "{path: args.either, op: gt, value: 5}",
+        "{path: args.either, op: regex, value: '^a'}",
+        "{path: args.model.count, op: starts_with, value: a}",
+        "{any: [{path: args.name, op: eq, value: x}, {not: {path: args.name, op: lt, value: 5}}]}",
+    };
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        static const char *const blocks[] = {"deny_if", "approve_if", "require"};
+        for (size_t j = 0; j < 3; j++) {
+            const char *text = type_warning(blocks[j], wrong[i]);
+            if (!text || !strstr(text, "cannot judge"))
+                fail_msg("%s %s: %s", blocks[j], wrong[i], text ? text : "no warning");
+        }
+    }
+    /* `*` of Intercept's dialect: rules for all tools, some of which lack the argument */
+    assert_non_null(type_warning_of(RULES_OF_ALL("args.name", "gt", "1"), SCHEMA, "t"));
+    assert_null(type_warning_of(RULES_OF_ALL("args.nmae", "eq", "x"), SCHEMA, "t"));
+}
+
 static void test_argument_that_the_tool_does_not_have(void **state) {
     (void)state;
     const char *text = type_warning("deny_if", "{path: args.amuont, op: gt, value: 5}");
@@ -253,6 +320,8 @@ int main(void) {
         cmocka_unit_test(test_operator_that_cannot_judge_the_type),
         cmocka_unit_test(test_value_of_another_type),
         cmocka_unit_test(test_conditions_that_fit),
+        cmocka_unit_test(test_limits_on_arguments),
+        cmocka_unit_test(test_types_in_every_position),
         cmocka_unit_test(test_argument_that_the_tool_does_not_have),
         cmocka_unit_test(test_patterns_are_compared_with_each_tool),
         cmocka_unit_test(test_text_operators_on_paths_and_urls_in_every_position),
