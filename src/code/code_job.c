@@ -209,6 +209,19 @@ static uint32_t within(uint32_t asked, uint32_t usual, uint32_t max) {
     return max && asked == usual && asked > max ? max : asked;
 }
 
+/* Code that may start programs, where the operator allows them. A session keeps its process, so all its runs
+ * are of one profile. */
+static bool may_start_programs(const struct code_server *server, const struct code_run *run) {
+    static const char *const words[] = {"subprocess", "child_process", "os.system", "os.popen",
+                                        "os.spawn",   "os.exec",       "os.fork",   "os.posix_spawn"};
+    if (!server->config.bash || run->language == SANDBOX_SQL)
+        return false;
+    bool named = run->session.len > 0;
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        named |= memmem(run->code.ptr, run->code.len, words[i], strlen(words[i])) != NULL;
+    return named;
+}
+
 static bool begin(struct code_req *r, struct code_job *j, const struct code_run *run, struct err *err) {
     const struct code_config *config = &j->owner->server->config;
     struct workspace_list files;
@@ -218,6 +231,7 @@ static bool begin(struct code_req *r, struct code_job *j, const struct code_run 
     }
     struct sandbox_request request = {
         .language = run->language,
+        .programs = may_start_programs(j->owner->server, run),
         .profile = run->language == SANDBOX_BASH                 ? SANDBOX_PROC
                    : sandbox_tier(j->owner->server->sandbox) < 3 ? SANDBOX_FILES
                                                                  : SANDBOX_PURE,

@@ -315,6 +315,8 @@ static enum turn try_assign(struct sandbox *s, struct sandbox_run *run, uint32_t
         return TURN_TAKEN;
     }
     run->runtime = pick_runtime(s, r);
+    if (r->programs && s->tier == 1 && s->group)
+        run->request.profile = SANDBOX_PROC;
     const size_t kind = sandbox_kind_of(run->runtime, r->profile);
     struct box *b = r->session.len ? find_session(s, run->runtime, r->profile, r->session) : NULL;
     if (b && b->state != BOX_PARKED)

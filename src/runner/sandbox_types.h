@@ -122,6 +122,7 @@ struct sandbox_handlers {
 struct sandbox_request {
     enum sandbox_language language;
     enum sandbox_profile profile;
+    bool programs; /* PROC instead of FILES, where there are control groups to limit it */
     struct slice code;
     struct slice context; /* JSON object of variables, or empty */
     /* The prelude of the config that runs before the code: index + 1; 0 for none. */

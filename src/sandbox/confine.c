@@ -126,8 +126,12 @@ bool confine_has_network(const struct confine_setup *setup, const struct frame_o
     return order->network && setup->tier == 1 && order->profile != FRAME_PURE;
 }
 
+bool confine_has_loopback(const struct confine_setup *setup, const struct frame_order *order) {
+    return setup->tier == 1 && (order->profile == FRAME_PROC || confine_has_network(setup, order));
+}
+
 /* The new network namespace has only a loop-back interface, which is down. */
-static int open_loopback(void) {
+static int open_loopback(bool listens) {
     struct ifreq lo = {.ifr_name = "lo"};
     const struct sockaddr_in at = {.sin_family = AF_INET,
                                    .sin_port = htons(FRAME_PROXY_PORT),
@@ -136,8 +140,10 @@ static int open_loopback(void) {
     if (fd < 0)
         return -1;
     lo.ifr_flags = IFF_UP;
-    if (ioctl(fd, SIOCSIFFLAGS, &lo) == 0 && bind(fd, (const struct sockaddr *)&at, sizeof(at)) == 0 &&
-        listen(fd, PROXY_BACKLOG) == 0)
+    const bool up = ioctl(fd, SIOCSIFFLAGS, &lo) == 0;
+    if (up && !listens)
+        return fd;
+    if (up && bind(fd, (const struct sockaddr *)&at, sizeof(at)) == 0 && listen(fd, PROXY_BACKLOG) == 0)
         return fd;
     const int code = errno;
     close(fd);
@@ -145,15 +151,27 @@ static int open_loopback(void) {
     return -1;
 }
 
-/* The only network connection: the gate accepts, checks and records every connection to it. */
+/* The kernel shares one budget of TCP memory among all of the machine. Where /proc is read-only, the usual
+ * sizes stay. */
+static void bound_buffers(void) {
+    static const char *const settings[][2] = {{"sys/net/ipv4/tcp_rmem", "4096 65536 131072"},
+                                              {"sys/net/ipv4/tcp_wmem", "4096 65536 131072"},
+                                              {"sys/net/core/somaxconn", "64"}};
+    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+        write_at(CONFINE_FD_PROC, settings[i][0], settings[i][1]);
+}
+
+/* The only connection to the outside: the gate accepts, checks and records every connection to it. */
 static int step_network(struct confine *l) {
-    if (!confine_has_network(l->setup, l->order))
+    const bool listens = confine_has_network(l->setup, l->order);
+    if (!confine_has_loopback(l->setup, l->order))
         return 0;
     const struct confine_note note = {.kind = CONFINE_NOTE_NETWORK, .token = l->order->token};
-    const int fd = open_loopback();
+    const int fd = open_loopback(listens);
     if (fd < 0)
         return -1;
-    const int done = packet_send(CONFINE_FD_REPORT, &note, sizeof(note), &fd, 1, 0);
+    bound_buffers();
+    const int done = listens ? packet_send(CONFINE_FD_REPORT, &note, sizeof(note), &fd, 1, 0) : 0;
     const int code = errno;
     close(fd);
     errno = code;
@@ -331,8 +349,8 @@ static int step_landlock(struct confine *l) {
         want.fs |= LANDLOCK_ACCESS_FS_REFER;
     if (abi >= 3)
         want.fs |= FS_TRUNCATE;
-    if (abi >= 4)
-        want.net = 3, size += sizeof(want.net); /* bind and connect */
+    if (abi >= 4) /* bind and connect; with PROC code may do both, in a network that is its own */
+        want.net = l->order->profile == FRAME_PROC ? 0 : 3, size += sizeof(want.net);
     if (abi >= 5)
         want.fs |= FS_IOCTL_DEV;
     if (abi >= 6)

@@ -100,6 +100,8 @@ struct confine_note {
 const char *confine_step_name(enum confine_step step);
 /* Does a sandbox of this order get a network? */
 bool confine_has_network(const struct confine_setup *setup, const struct frame_order *order);
+/* Its own loop-back interface: for the gate's proxy, or for the servers of programs that it starts. */
+bool confine_has_loopback(const struct confine_setup *setup, const struct frame_order *order);
 int confine_read_setup(int fd, struct confine_setup *ret_setup);
 
 /* Runs in the fresh child; its stdio are bridge, stdout and stderr. Returns when the sandbox is locked down

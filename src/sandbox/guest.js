@@ -318,7 +318,7 @@ function describe(error) {
   if (error instanceof RangeError && /allocation failed|^out of memory/i.test(error.message)) // of a buffer; a full heap ends the process
     return { error: "out of memory", kind: "MemoryError", traceback: ownStack(error) };
   if (/^(?:EPERM|EACCES)$/.test(error?.code) && /^(?:spawn|fork)/.test(error.syscall ?? ""))
-    return { error: `${error.message}: no programs or processes can be started in this sandbox`, kind: error.name, traceback: ownStack(error) };
+    return { error: `${error.message}: no programs or processes can be started in this sandbox; the operator can allow them with \`code: {bash: true}\` or --bash, and in \`code run\` with --profile proc (docs/code.md, bash)`, kind: error.name, traceback: ownStack(error) };
   if (!network && /^(?:getaddrinfo|connect|socket)/.test(error?.syscall ?? ""))
     return { error: `${error.message}: ${noNetwork}`, kind: error.name, traceback: ownStack(error) };
   if (error instanceof Error) return { error: error.message || error.name, kind: error.name || "Error", traceback: ownStack(error) };

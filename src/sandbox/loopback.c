@@ -568,13 +568,13 @@ ssize_t loopback_recv(int fd, void *ret_bytes, size_t len, int flags) {
 
 /* The kernel refuses these two, which could carry descriptors. */
 ssize_t loopback_sendmsg(int fd, const struct msghdr *message, int flags) {
-    if (!is_ours(fd))
+    if (!is_ours(fd) && (message->msg_controllen || message->msg_namelen))
         return syscall(SYS_sendmsg, fd, message, flags);
     return writev(fd, message->msg_iov, (int)message->msg_iovlen);
 }
 
 ssize_t loopback_recvmsg(int fd, struct msghdr *message, int flags) {
-    if (!is_ours(fd))
+    if (!is_ours(fd) && (message->msg_controllen || message->msg_namelen))
         return syscall(SYS_recvmsg, fd, message, flags);
     message->msg_namelen = 0;
     message->msg_controllen = 0;
@@ -591,7 +591,7 @@ int loopback_getaddrinfo(const char *node, const char *service, const struct add
     const bool named = node && (strcmp(node, "localhost") == 0 || strcmp(node, "sandbox") == 0);
     struct addrinfo own = hints ? *hints : (struct addrinfo){0};
     own.ai_flags &= ~AI_ADDRCONFIG;
-    if (!opened || (node && !named))
+    if (node && !named)
         return next(node, service, hints, ret_found);
     if (named)
         return next(own.ai_family == AF_INET6 ? "::1" : "127.0.0.1", service, &own, ret_found);

@@ -395,13 +395,22 @@ const preludes = readPreludes();
 furnish();
 standIn();
 process.removeAllListeners("warning");
+// Programs get the variables that those of bash have.
+const VARIABLES = { PATH: "/usr/bin:/bin", HOME, LANG: "C.UTF-8", TZ: "UTC", USER: "sandbox", LOGNAME: "sandbox", SHELL: "/bin/bash", TERM: "dumb",
+  LD_PRELOAD: modulePath.replace(/[^/]*$/, "sallyport-programs.so") };
+const furnished = (options) => {
+  const given = new Set((options.envPairs ?? []).map((pair) => pair.split("=", 1)[0]));
+  return { ...options, envPairs: [...(options.envPairs ?? []), ...Object.entries(VARIABLES).filter(([name]) => !given.has(name)).map((pair) => pair.join("="))] };
+};
 // Node throws EPERM immediately, but passes EACCES to the callback or the listener that code has for it.
 {
   const { UV_EACCES, UV_EPERM } = process.binding("uv"), handle = process.binding("process_wrap").Process.prototype, spawn = handle.spawn;
-  handle.spawn = function (...args) {
-    const status = spawn.apply(this, args);
+  handle.spawn = function (options) {
+    const status = spawn.call(this, furnished(options));
     return status === UV_EPERM ? UV_EACCES : status;
   };
+  const sync = require("internal/test/binding").internalBinding("spawn_sync"), spawnSync = sync.spawn;
+  sync.spawn = (options) => spawnSync(furnished(options));
 }
 
 // A worker of the program's own file gets its text, because there is no such file.

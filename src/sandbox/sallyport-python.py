@@ -418,7 +418,8 @@ def clean(code):
 # ---- libraries that expect more of a machine than there is ----
 
 HOME, PROGRAM = "/workspace", "/workspace/main.py"
-NO_PROCESSES = "no programs or processes can be started in this sandbox: use Python's own library instead"
+NO_PROCESSES = ("no programs or processes can be started in this sandbox: use Python's own library instead, or ask the operator, who can allow programs "
+                "with `code: {bash: true}` or --bash, and in `code run` with --profile proc (docs/code.md, bash)")
 
 
 def stand_in():
@@ -680,6 +681,30 @@ def no_processes():
     for where, name, value in ways:
         setattr(where, name, value)
     return before
+
+
+def with_processes(before):
+    """With the profile that can fork: programs get the variables that those of bash have."""
+    import subprocess
+
+    for where, name, value in before:
+        setattr(where, name, value)
+    start = subprocess.Popen.__init__
+
+    def started(self, args, bufsize=-1, executable=None, stdin=None, stdout=None, stderr=None, preexec_fn=None, close_fds=True, shell=False, cwd=None, env=None, *more, **named):
+        start(self, args, bufsize, executable, stdin, stdout, stderr, preexec_fn, close_fds, shell, cwd, program_environment(env), *more, **named)
+
+    subprocess.Popen.__init__ = started
+    os.system = lambda command: wait_status(subprocess.call(command, shell=True))
+
+
+def wait_status(code):
+    return code << 8 if code >= 0 else -code
+
+
+def program_environment(given=None):
+    preload = {"LD_PRELOAD": PROGRAMS} if os.path.exists(PROGRAMS) else {}
+    return {**BASH_ENVIRONMENT, **preload, **(os.environ if given is None else given)}
 
 
 NO_NETWORK = "no network here: the operator can allow hosts with code.network.allow or --network (docs/code.md)"
@@ -1091,9 +1116,7 @@ def run_bash(text, order):
     for name, value in given.items():
         if not (name.isascii() and name.isidentifier()) or "\0" in value:
             raise ValueError("context_vars: `%s` cannot be a variable of bash" % name)
-    environment = {**BASH_ENVIRONMENT, **os.environ, **given}
-    if os.path.exists(PROGRAMS):
-        environment["LD_PRELOAD"] = PROGRAMS
+    environment = {**program_environment(), **given}
     with open(SCRIPT, "w") as file:
         file.write(text + "\n")
     with open(GIT, "w") as file:
@@ -1263,8 +1286,8 @@ def live(profile, space):
         sys.path.insert(0, here)
     if profile != 0 and here != HOME:
         lead(os.path.dirname(here))
-    for where, name, value in processes if profile == 2 else ():
-        setattr(where, name, value)
+    if profile == 2:
+        with_processes(processes)
     if not wait(WARM_AFTER_MS):
         warm_up(1)
         for index in (*worlds, 0):

@@ -380,8 +380,8 @@ static int take_program(int fd, struct confine_setup *setup, uint32_t filter, st
     return 0;
 }
 
-/* Connections over the loop-back interface of a private network namespace, in which only the gate listens. No
- * listening, datagram or raw sockets; only socket options for keep-alive and latency. */
+/* Connections over the loop-back interface of a private network namespace. No datagram or raw sockets; only
+ * socket options for keep-alive and latency. */
 static int allow_network(scmp_filter_ctx c) {
     static const struct {
         int level, name;
@@ -405,6 +405,23 @@ static int allow_network(scmp_filter_ctx c) {
     return rule(c, SCMP_ACT_ALLOW, "connect", 0, NULL);
 }
 
+/* Servers of programs, in a network namespace that no other run has. */
+static int allow_servers(scmp_filter_ctx c) {
+    static const char *const calls[] = {"bind", "listen", "accept", "accept4", NULL};
+    static const struct {
+        int level, name;
+    } options[] = {{SOL_SOCKET, SO_REUSEADDR}, {SOL_SOCKET, SO_REUSEPORT}, {IPPROTO_IPV6, IPV6_V6ONLY}};
+    const struct scmp_arg_cmp six[2] = {SCMP_A0_64(SCMP_CMP_EQ, AF_INET6),
+                                        SCMP_A1_64(SCMP_CMP_MASKED_EQ, 0xf, SOCK_STREAM)};
+    for (size_t i = 0; i < ARRAY_LEN(options); i++) {
+        const struct scmp_arg_cmp option[2] = {SCMP_A1_64(SCMP_CMP_EQ, (uint64_t)options[i].level),
+                                               SCMP_A2_64(SCMP_CMP_EQ, (uint64_t)options[i].name)};
+        if (rule(c, SCMP_ACT_ALLOW, "setsockopt", 2, option) != 0)
+            return -1;
+    }
+    return rule(c, SCMP_ACT_ALLOW, "socket", 2, six) != 0 ? -1 : allow_all(c, calls);
+}
+
 static int compile_one(struct confine_setup *setup, uint32_t filter, struct err *err) {
     const bool network = filter >= FRAME_PROFILES;
     const enum frame_profile profile = (enum frame_profile)(network ? filter - FRAME_PROFILES + 1 : filter);
@@ -426,8 +443,11 @@ static int compile_one(struct confine_setup *setup, uint32_t filter, struct err 
         done = allow_all(c, proc_calls);
     if (done == 0)
         done = allow_some(c, profile);
-    if (done == 0 && network)
+    const bool serves = profile == FRAME_PROC && setup->tier == 1;
+    if (done == 0 && (network || serves))
         done = allow_network(c);
+    if (done == 0 && serves)
+        done = allow_servers(c);
     if (done == 0)
         done = deny_some(c, setup->notify);
     cleanup_fd int fd = done == 0 ? memfd_create("filter", MFD_CLOEXEC) : -1;

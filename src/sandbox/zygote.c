@@ -196,7 +196,7 @@ long zygote_clone(const struct confine_setup *setup, const struct frame_order *o
     uint64_t flags = 0;
     if (setup->tier == 1)
         flags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS;
-    if (confine_has_network(setup, order))
+    if (confine_has_loopback(setup, order))
         flags |= CLONE_NEWNET;
     int fds[2] = {-1, -1}, go[2] = {-1, -1};
     cpu_set_t cpus;

@@ -95,3 +95,43 @@ test('the sandbox confines bash: no host files, no network, limits on processes 
   assert.ok(['ok', 'error', 'timeout', 'killed', 'cpu', 'memory'].includes(forks.exit), JSON.stringify(forks));
   assert.deepEqual((await on.bash('echo next')).output, ['next']);
 });
+
+test('where bash is allowed, Python and JavaScript start programs, too; elsewhere the error says what the operator could allow', async (t) => {
+  const off = await startCode(t), on = await start(t);
+  for (const [code, language] of [['import subprocess; subprocess.run(["true"])', 'python'], ['require("child_process").execSync("true")', 'javascript']])
+    assert.match((await off.run(code, { language })).error, /no programs or processes can be started.*`code: \{bash: true\}` or --bash/);
+  if (!on) return;
+  const python = await on.run(`import asyncio, os, subprocess
+async def main():
+  made = await asyncio.create_subprocess_exec("cat", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+  return (await made.communicate(b"in"))[0].decode()
+result = [subprocess.run("echo $HOME | tr a-z A-Z; whoami", shell=True, capture_output=True, text=True).stdout, os.system("exit 3"), os.popen("echo open").read(),
+  subprocess.run(["false"]).returncode, asyncio.run(main()), dict(os.environ)]`, { language: 'python' });
+  assert.deepEqual(python.result, ['/WORKSPACE\nsandbox\n', 768, 'open\n', 1, 'in', {}], JSON.stringify(python));
+  const script = await on.run(`const { execSync, spawnSync, spawn } = require('child_process');
+const cat = spawn('cat'); cat.stdin.end('in');
+let text = ''; for await (const some of cat.stdout) text += some;
+return [execSync('echo $HOME; whoami').toString(), spawnSync('false').status, text];`, { language: 'javascript' });
+  assert.deepEqual(script.result, ['/workspace\nsandbox\n', 1, 'in'], JSON.stringify(script));
+  await on.run('x = 41', { language: 'python', session_id: 's' });
+  assert.equal((await on.run('import subprocess; result = x + int(subprocess.check_output(["echo", "1"]))', { language: 'python', session_id: 's' })).result, 42, 'a session keeps its variables');
+});
+
+test('a server that a run starts is reached by the programs of that run, and by nobody else', async (t) => {
+  const on = await start(t);
+  if (!on) return;
+  const get = (port) => `python3 -c 'import urllib.request as u; print(u.urlopen("http://localhost:${port}/f.txt").read().decode().strip())' 2>&1 | tail -1`;
+  const own = await on.bash(`echo hello > f.txt
+python3 -m http.server 8000 --bind 127.0.0.1 > /dev/null 2>&1 & pid=$!
+until ${get(8000)} | grep hello; do sleep 0.1; done
+kill $pid; wait $pid; ${get(8000)}`);
+  assert.deepEqual(own.output, ['hello', 'urllib.error.URLError: <urlopen error [Errno 111] Connection refused>'], JSON.stringify(own));
+  const { result: port } = await on.run(`import http.server, threading
+server = http.server.ThreadingHTTPServer(("0.0.0.0", 0), http.server.SimpleHTTPRequestHandler)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+result = server.server_port`, { language: 'python', session_id: 'server' });
+  assert.ok(port > 1023);
+  assert.match((await on.run(`import urllib.request; result = urllib.request.urlopen("http://127.0.0.1:${port}/").status`, { language: 'python', session_id: 'server' })).result + '', /200/);
+  assert.match((await on.bash(get(port))).output.join(), /Connection refused/, 'another run');
+  await assert.rejects(fetch(`http://127.0.0.1:${port}/`), 'the machine');
+});
