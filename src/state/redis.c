@@ -621,7 +621,8 @@ struct probe {
     struct redis_link *link;
     bool writes; /* a gate that will count */
     bool good;
-    bool over; /* a loop that is stopped twice does not close its handles */
+    bool hopeless; /* other Sentinels know no more */
+    bool over;     /* a loop that is stopped twice does not close its handles */
     char why[256];
 };
 
@@ -629,6 +630,12 @@ static void probe_over(struct probe *p) {
     if (!p->over)
         io_loop_stop(p->loop);
     p->over = true;
+}
+
+static void on_unknown_master(void *owner) {
+    struct probe *p = owner;
+    p->hopeless = true;
+    probe_over(p);
 }
 
 static void on_probe_late(struct remote_want *want) {
@@ -691,16 +698,19 @@ static void on_probed(struct remote_want *want, const void *raw) {
 /* Checks that the server is reachable and accepts the script, on a separate loop: a gate does not start
  * without its store. */
 static int redis_probe(struct redis *r, const struct state_address *address, size_t first, bool writes,
-                       struct err *err) {
+                       bool *ret_hopeless, struct err *err) {
     struct io_loop loop;
     struct command c;
     struct remote_link_health health;
     struct probe p = {
         .want = {.late = on_probe_late, .answered = on_probed}, .loop = &loop, .store = r, .writes = writes};
     io_loop_init(&loop);
-    struct redis_nodes *nodes = state_redis_nodes_new(
-        &loop,
-        &(struct redis_nodes_config){.address = address, .first = first, .timeout_ms = r->remote.timeout_ms});
+    struct redis_nodes *nodes =
+        state_redis_nodes_new(&loop, &(struct redis_nodes_config){.address = address,
+                                                                  .first = first,
+                                                                  .timeout_ms = r->remote.timeout_ms,
+                                                                  .unknown_master = on_unknown_master,
+                                                                  .owner = &p});
     command_init(&c, 3);
     add_text(&c, SLICE("SCRIPT"));
     add_text(&c, SLICE("LOAD"));
@@ -711,6 +721,7 @@ static int redis_probe(struct redis *r, const struct state_address *address, siz
     health = state_redis_link_base(p.link)->health;
     state_redis_nodes_free(nodes);
     io_loop_free(&loop);
+    *ret_hopeless = p.hopeless;
     if (p.good)
         return 0;
     return err_set(err, "%s: %s", r->remote.path, health.fault[0] ? health.fault : p.why);
@@ -720,9 +731,10 @@ static int redis_probe(struct redis *r, const struct state_address *address, siz
 static int redis_probe_all(struct redis *r, const struct state_address *address, bool writes,
                            struct err *err) {
     const size_t tries = address->topology == STATE_ONE_SERVER ? 1 : address->node_count;
+    bool hopeless = false;
     int rc = -1;
-    for (size_t i = 0; i < tries && rc < 0; i++)
-        rc = redis_probe(r, address, i, writes, err);
+    for (size_t i = 0; i < tries && rc < 0 && !hopeless; i++)
+        rc = redis_probe(r, address, i, writes, &hopeless, err);
     return rc;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define NODES_MAGIC 0x72656e6fu
+#define SAID_MAX 160
 
 struct redis_nodes {
     uint32_t magic;
@@ -26,6 +27,10 @@ struct redis_nodes {
     struct redis_link *sentinel;
     size_t sentinel_at; /* of the address' nodes */
     bool sentinel_fails;
+    size_t asked;        /* Sentinels since one of them named the master */
+    bool unknown;        /* one of those answered, and knows no such master */
+    char said[SAID_MAX]; /* what they said */
+    void (*unknown_master)(void *owner);
     struct io_timer ask_timer;
     struct remote_want ask;
 };
@@ -58,6 +63,29 @@ static void ask_later(struct redis_nodes *n, bool known) {
     io_timer_arm(n->loop, &n->ask_timer, known ? STATE_SENTINEL_ASK_MS : STATE_SENTINEL_NEXT_MS, on_ask);
 }
 
+/* No Sentinel named the master. When all were asked, the error names them. */
+static void sentinel_failed(struct redis_nodes *n, const char *why, bool unknown) {
+    struct remote_link *base = state_redis_link_base(n->links[0]);
+    const struct state_node *node = &n->address.nodes[n->sentinel_at];
+    char text[SAID_MAX + 128];
+    n->unknown = (n->asked ? n->unknown : false) || unknown;
+    const size_t len = n->asked ? strlen(n->said) : 0;
+    snprintf(n->said + len, sizeof(n->said) - len, unknown ? "%s%s:%u" : "%s%s:%u (%s)", len ? ", " : "",
+             node->host, node->port, why);
+    n->asked++;
+    if (!base->health.up && !n->unknown)
+        state_remote_link_note(base, why);
+    if (n->asked < n->address.node_count)
+        return;
+    n->asked = 0;
+    if (base->health.up || !n->unknown)
+        return;
+    snprintf(text, sizeof(text), "no Sentinel knows a master `%.64s`; asked: %s", n->address.master, n->said);
+    state_remote_link_note(base, text);
+    if (n->unknown_master)
+        n->unknown_master(n->owner);
+}
+
 static void on_master(struct remote_want *want, const void *raw) {
     struct redis_nodes *n = container_of(want, struct redis_nodes, ask);
     const redisReply *reply = raw;
@@ -65,25 +93,28 @@ static void on_master(struct remote_want *want, const void *raw) {
     want->answered = NULL;
     if (!n->sentinel) /* about to close */
         return;
-    struct remote_link *base = state_redis_link_base(n->links[0]);
     bool known = reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
                  reply->element[0]->type == REDIS_REPLY_STRING &&
                  reply->element[1]->type == REDIS_REPLY_STRING &&
                  slice_to_u64(slice_of(reply->element[1]->str, reply->element[1]->len), &port) && port &&
                  port <= UINT16_MAX;
-    if (known)
+    if (known) {
+        n->asked = 0;
         state_redis_link_point(n->links[0],
                                &(struct state_node){.host = reply->element[0]->str, .port = (uint16_t)port});
-    else if (!base->health.up)
-        state_remote_link_note(base, !reply ? state_redis_link_base(n->sentinel)->health.fault
-                                     : reply->type == REDIS_REPLY_ERROR
-                                         ? reply->str
-                                         : "the Sentinel does not know a master of that name");
+    } else if (!want->is_late) {
+        sentinel_failed(n,
+                        !reply                             ? state_redis_link_base(n->sentinel)->health.fault
+                        : reply->type == REDIS_REPLY_ERROR ? reply->str
+                                                           : "",
+                        reply && reply->type != REDIS_REPLY_ERROR);
+    }
     ask_later(n, known);
 }
 
 static void on_master_late(struct remote_want *want) {
     struct redis_nodes *n = container_of(want, struct redis_nodes, ask);
+    sentinel_failed(n, "no answer", false);
     ask_later(n, false);
 }
 
@@ -116,8 +147,10 @@ static void on_ask(struct io_timer *timer) {
     int len = redisFormatCommandArgv(&command, 3, argv, NULL);
     CHECK(len > 0);
     n->ask = (struct remote_want){.late = on_master_late, .answered = on_master};
-    if (!state_redis_link_send(n->sentinel, slice_of(command, (size_t)len), &n->ask))
+    if (!state_redis_link_send(n->sentinel, slice_of(command, (size_t)len), &n->ask)) {
+        sentinel_failed(n, state_redis_link_base(n->sentinel)->health.fault, false);
         ask_later(n, false);
+    }
     redisFreeCommand(command);
 }
 
@@ -184,6 +217,7 @@ struct redis_nodes *state_redis_nodes_new(struct io_loop *loop, const struct red
     n->loop = loop;
     n->timeout_ms = config->timeout_ms;
     n->changed = config->changed;
+    n->unknown_master = config->unknown_master;
     n->owner = config->owner;
     state_address_copy(&n->address, config->address);
     buf_init(&n->hello, STATE_REDIS_COMMAND_MAX);

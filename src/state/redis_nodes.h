@@ -16,6 +16,7 @@ struct redis_nodes_config {
     uint64_t timeout_ms;                 /* of a request */
     struct slice hello;                  /* as redis_link_config has it */
     void (*changed)(void *owner);        /* a server can be used, or no longer; may be NULL */
+    void (*unknown_master)(void *owner); /* every Sentinel was asked, and none knows it; may be NULL */
     void *owner;
 };
 
