@@ -63,6 +63,10 @@ static const char *const tiers[] = {
     "like /root: install it beneath /usr or /usr/local, let others enter (chmod o+x), or make tier 1 "       \
     "possible"
 
+#define MUSL_ADVICE                                                                                          \
+    "the gate works here, code does not: run it on a distribution with glibc (Debian, Ubuntu, Fedora), or "  \
+    "name an interpreter for glibc with SALLYPORT_PYTHON, SALLYPORT_NODE"
+
 #define NO_CHROOT "; in a chroot the kernel allows none: use systemd-nspawn, or pivot_root"
 
 /* Common causes, recognised by the text of the failed step. */
@@ -165,6 +169,7 @@ static void check_sandbox(struct doctor_findings *all, const struct sandbox *s, 
                             missing ? missing : sandbox_runtime_name(s, languages[i].language));
         if (missing)
             f->fix = slice_str(strstr(missing, "is closed to the sandbox's user") ? CLOSED_ADVICE
+                               : strstr(missing, "is linked with musl")           ? MUSL_ADVICE
                                                                                   : languages[i].advice);
     }
 }

@@ -212,6 +212,18 @@ static void find_library(struct launch_runtime *r) {
     *r->binary = '\0';
 }
 
+/* Our modules are built for glibc. A program linked with musl names musl's loader in its first page. */
+static void refuse_musl(struct launch_runtime *r) {
+    char page[4096];
+    cleanup_fd int fd = open(r->binary, O_RDONLY | O_CLOEXEC);
+    const ssize_t len = fd < 0 ? 0 : read(fd, page, sizeof(page));
+    if (len < 4 || memcmp(page, "\177ELF", 4) != 0 || !memmem(page, (size_t)len, "/ld-musl-", 9))
+        return;
+    snprintf(r->why, sizeof(r->why), "%.150s is linked with musl, and code needs an interpreter for glibc",
+             r->binary);
+    *r->binary = '\0';
+}
+
 void launch_find(const struct launch_config *config, enum launch_engine engine, const char *given,
                  struct launch_runtime *ret_runtime) {
     const struct launch_kind *kind = &kinds[engine];
@@ -229,6 +241,8 @@ void launch_find(const struct launch_config *config, enum launch_engine engine, 
     }
     if (*binary && kind->whole_prefix && given && *given)
         find_venv(given, ret_runtime);
+    if (*binary)
+        refuse_musl(ret_runtime);
     if (!*binary || strncmp(binary, "/usr/", 5) == 0)
         return;
     snprintf(ret_runtime->prefix, FRAME_PATH_MAX, "%s", binary);

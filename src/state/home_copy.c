@@ -16,9 +16,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define MANIFEST "manifest.json"
@@ -498,17 +500,22 @@ static int copy_back(struct manifest *m, const char *from, const char *to, struc
     return 0;
 }
 
+/* A system call: musl, which the static program is built with, has no function for it. */
+static int exchange(const char *a, const char *b) {
+    return (int)syscall(SYS_renameat2, AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE);
+}
+
 static int put_in_place(const char *fresh, const char *home, const char *aside, struct err *err) {
     struct stat st;
     if (stat(home, &st) == 0 && rmdir(home) < 0) {
         if (!aside)
             return err_set(err, "`%s` exists already: --replace sets it aside", home);
         /* In one step: a gate that starts in between must not find a place for a new home. */
-        if (renameat2(AT_FDCWD, fresh, AT_FDCWD, home, RENAME_EXCHANGE) == 0) {
+        if (exchange(fresh, home) == 0) {
             if (rename(fresh, aside) == 0)
                 return 0;
             fail_on(err, "set aside", home);
-            renameat2(AT_FDCWD, fresh, AT_FDCWD, home, RENAME_EXCHANGE); /* as it was */
+            exchange(fresh, home); /* as it was */
             return -1;
         }
         if (rename(home, aside) < 0)

@@ -570,6 +570,15 @@ describe('doctor', { concurrency: 1 }, () => {
       for (const [line] of fix.matchAll(/^chmod .*$/g)) assert.equal((await shell(line)).code, 0, line);
   });
 
+  test('an interpreter that is linked with musl is named, with what to do', async () => {
+    const musl = join(dir, 'python-musl');
+    writeFileSync(musl, Buffer.from('\x7fELF' + '\0'.repeat(60) + '/lib/ld-musl-x86_64.so.1\0', 'latin1'), { mode: 0o755 });
+    const { stdout } = await run(sallyport, ['doctor', '--json', '--no-start', '--config', config], { env: { ...env, SALLYPORT_PYTHON: musl }, timeout: 120_000 });
+    const [python] = of(JSON.parse(stdout), 'python');
+    assert.match(python.text, /python-musl is linked with musl, and code needs an interpreter for glibc/);
+    assert.match(python.fix, /the gate works here, code does not/);
+  });
+
   test('after all suggested fixes no problem is reported; a mistake in the settings is named with its line', async () => {
     settings('127.0.0.1:0', { files });
     chmodSync(config, 0o600);
