@@ -47,13 +47,6 @@ static void put_number(struct emit *e, const char *key, uint64_t value) {
     emit_int(e, (int64_t)value);
 }
 
-static void put_text(struct emit *e, const char *key, struct slice text) {
-    if (!text.len)
-        return;
-    emit_key(e, key);
-    emit_str(e, text);
-}
-
 static void put_time(struct emit *e, const char *key, uint64_t us) {
     char text[AUDIT_TIME_TEXT];
     audit_format_time(us, text);
@@ -120,11 +113,11 @@ static void put_totals(struct emit *e, const struct audit_counts *c) {
 
 static void put_row(struct emit *e, enum audit_tally_kind kind, const struct audit_tally_row *r) {
     emit_object(e);
-    put_text(e, "server", r->server);
-    put_text(e, "tool", r->tool);
-    put_text(e, "identity", r->identity);
+    emit_text(e, "server", r->server);
+    emit_text(e, "tool", r->tool);
+    emit_text(e, "identity", r->identity);
     if (kind == AUDIT_TALLY_DENIAL) {
-        put_text(e, "rule", r->rule);
+        emit_text(e, "rule", r->rule);
         emit_key(e, "reason");
         emit_str(e, r->reason);
         put_number(e, "count", r->counts.deny);

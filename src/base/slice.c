@@ -21,6 +21,27 @@ bool slice_eq_nocase_same_len(const char *a, const char *b, size_t len) {
     return true;
 }
 
+bool slice_is_any(struct slice a, const char *const *words) {
+    for (; *words; words++)
+        if (slice_is(a, *words))
+            return true;
+    return false;
+}
+
+bool slice_is_any_nocase(struct slice a, const char *const *words) {
+    for (; *words; words++)
+        if (slice_eq_nocase(a, slice_str(*words)))
+            return true;
+    return false;
+}
+
+bool slice_has_nocase(struct slice a, struct slice word) {
+    for (size_t i = 0; i + word.len <= a.len; i++)
+        if (slice_eq_nocase(slice_of(a.ptr + i, word.len), word))
+            return true;
+    return false;
+}
+
 static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
 struct slice slice_trim(struct slice a) {

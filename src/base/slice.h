@@ -49,6 +49,11 @@ static inline struct slice slice_upto(struct slice a, size_t len) {
     return (struct slice){a.ptr, len < a.len ? len : a.len};
 }
 
+/* One of the words? The list ends with NULL. */
+bool slice_is_any(struct slice a, const char *const *words);
+bool slice_is_any_nocase(struct slice a, const char *const *words);
+/* Does it contain the word, in any case of its letters? */
+bool slice_has_nocase(struct slice a, struct slice word);
 bool slice_eq_nocase_same_len(const char *a, const char *b, size_t len);
 /* ASCII letters only: header names, schemes, host names. */
 static inline bool slice_eq_nocase(struct slice a, struct slice b) {

@@ -249,7 +249,7 @@ void call_cancel(struct call *c, const char *reason) {
 void call_cancel_named(struct session *s, const struct msg *m) {
     cleanup_arena struct arena a;
     arena_init(&a);
-    uint32_t node = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "requestId") : 0;
+    uint32_t node = rpc_param(&m->tape, &m->rpc, "requestId");
     struct call *call = NULL;
     if (node && (tape_is(&m->tape, node, TAPE_STRING) || tape_is(&m->tape, node, TAPE_NUMBER)))
         call = map_get(&s->by_id, call_id_key(&m->tape, node, &a));

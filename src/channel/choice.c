@@ -8,7 +8,7 @@ void channel_choice_read(struct call *c) {
     if (c->client_read)
         return;
     c->client_read = true;
-    uint32_t meta = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "_meta") : 0;
+    uint32_t meta = rpc_param(&m->tape, &m->rpc, "_meta");
     uint32_t caps = meta ? tape_get_str(&m->tape, meta, UP_META_CAPABILITIES) : 0;
     uint32_t info = meta ? tape_get_str(&m->tape, meta, UP_META_CLIENT) : 0;
     c->client_caps = caps && tape_is(&m->tape, caps, TAPE_OBJECT) ? tape_raw(&m->tape, caps) : SLICE("{}");

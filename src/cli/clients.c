@@ -212,20 +212,13 @@ static struct slice base_name(struct slice path) {
     return slash ? slice_from(path, (size_t)(slash - path.ptr) + 1) : path;
 }
 
-static void put_text(struct emit *e, const char *key, struct slice text) {
-    if (!text.len)
-        return;
-    emit_key(e, key);
-    emit_str(e, text);
-}
-
 static struct slice parts_json(const struct parts *p, struct arena *a) {
     cleanup_buf struct buf out;
     struct emit e;
     buf_init(&out, SETTINGS_FILE_MAX * 4);
     emit_init(&e, &out);
     emit_object(&e);
-    put_text(&e, "command", p->command);
+    emit_text(&e, "command", p->command);
     if (p->command.len && p->arg_count) {
         emit_key(&e, "args");
         emit_array(&e);
@@ -237,14 +230,14 @@ static struct slice parts_json(const struct parts *p, struct arena *a) {
         emit_key(&e, "env");
         emit_raw(&e, p->env);
     }
-    put_text(&e, "cwd", p->cwd);
-    put_text(&e, "url", p->url);
+    emit_text(&e, "cwd", p->cwd);
+    emit_text(&e, "url", p->url);
     if (p->headers.len) {
         emit_key(&e, "headers");
         emit_raw(&e, p->headers);
     }
     if (slice_is(p->type, "sse"))
-        put_text(&e, "type", p->type);
+        emit_text(&e, "type", p->type);
     if (p->disabled) {
         emit_key(&e, "disabled");
         emit_bool(&e, true);
@@ -361,9 +354,7 @@ static void finish_server(struct cli_client_file *f, struct cli_client_server *s
 /* ---- JSON ---- */
 
 static struct slice text_of(struct cli_client_file *f, uint32_t obj, const char *key) {
-    const struct tape *t = &f->json.tape;
-    uint32_t node = tape_get_str(t, obj, key);
-    return node && tape_is(t, node, TAPE_STRING) ? tape_text(t, node, &f->arena) : (struct slice){0};
+    return tape_text_of(&f->json.tape, obj, key, &f->arena);
 }
 
 /* {"A": "b"} with decoded texts: YAML reads JSON's escapes differently. Members that are not scalars are

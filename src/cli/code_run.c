@@ -90,13 +90,6 @@ static void emit_lines(struct emit *e, struct slice text) {
     emit_array_end(e);
 }
 
-static void emit_text(struct emit *e, const char *key, struct slice text) {
-    if (!text.len)
-        return;
-    emit_key(e, key);
-    emit_str(e, text);
-}
-
 static void write_json(struct code_run_item *c, const struct sandbox_outcome *o) {
     struct emit e;
     emit_init(&e, &c->report);

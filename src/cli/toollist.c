@@ -19,8 +19,7 @@ void cli_toollist_free(struct cli_toollist *list) {
 }
 
 static struct slice text_at(struct cli_toollist *list, uint32_t node) {
-    return node && tape_is(&list->tape, node, TAPE_STRING) ? tape_text(&list->tape, node, &list->arena)
-                                                           : (struct slice){0};
+    return node ? tape_text(&list->tape, node, &list->arena) : (struct slice){0};
 }
 
 int cli_toollist_parse(struct cli_toollist *list, const char *name, struct err *err) {

@@ -473,6 +473,12 @@ static void put_content(struct emit *e, const struct code_answer *answer) {
     emit_array_end(e);
 }
 
+void code_job_answer_text(struct code_job *j, struct code_answer *answer) {
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    code_answer_text(answer, arena_printf(&a, "Still running as job %s", j->id));
+}
+
 void code_job_write(const struct code_job *j, bool output, struct emit *e) {
     char created[CLOCK_TEXT_MAX];
     clock_text(j->created_ms, created);

@@ -94,5 +94,7 @@ void code_job_wait(struct code_req *r, struct code_job *j, uint64_t ms, void (*r
 void code_job_leave(struct code_req *r, bool cancelled);
 void code_jobs_detach(struct code_conn *c);
 void code_jobs_free(struct code_owner *o);
+/* A `handle` that names the job in a sentence. */
+void code_job_answer_text(struct code_job *j, struct code_answer *answer);
 /* Writes the job, without its code; with the end of its output if requested. */
 void code_job_write(const struct code_job *j, bool output, struct emit *e);

@@ -18,7 +18,7 @@ uint32_t code_log_rank(struct slice level) {
 }
 
 void code_log_set_level(struct code_req *r) {
-    const uint32_t node = r->rpc.params ? tape_get_str(&r->tape, r->rpc.params, "level") : 0;
+    const uint32_t node = rpc_param(&r->tape, &r->rpc, "level");
     const uint32_t rank = node && tape_is(&r->tape, node, TAPE_STRING)
                               ? code_log_rank(tape_text(&r->tape, node, &r->arena))
                               : 0;

@@ -56,7 +56,7 @@ static void put_capabilities(const struct code_req *r, struct emit *e) {
 }
 
 static void method_initialize(struct code_req *r) {
-    uint32_t asked = r->rpc.params ? tape_get_str(&r->tape, r->rpc.params, "protocolVersion") : 0;
+    uint32_t asked = rpc_param(&r->tape, &r->rpc, "protocolVersion");
     const char *version = LATEST;
     for (size_t i = 0; asked && i < ARRAY_LEN(legacy_versions); i++)
         if (tape_eq(&r->tape, asked, slice_str(legacy_versions[i])))
@@ -119,9 +119,7 @@ static void method_tools_list(struct code_req *r) {
 
 static void method_tools_call(struct code_req *r) {
     const struct code_server *s = r->conn->server;
-    uint32_t name = r->rpc.params ? tape_get_str(&r->tape, r->rpc.params, "name") : 0;
-    struct slice text = name && tape_is(&r->tape, name, TAPE_STRING) ? tape_text(&r->tape, name, &r->arena)
-                                                                     : (struct slice){0};
+    struct slice text = rpc_param_text(&r->tape, &r->rpc, "name", &r->arena);
     if (r->inner && slice_is(text, OUTGOING_TOOL)) {
         r->args = tape_get_str(&r->tape, r->rpc.params, "arguments");
         outgoing_reply(r);

@@ -73,9 +73,7 @@ static struct code_job *find_task(struct code_req *r) {
         code_reply_error_as(r, slice_str(UNDECLARED));
         return NULL;
     }
-    uint32_t node = r->rpc.params ? tape_get_str(&r->tape, r->rpc.params, "taskId") : 0;
-    struct slice id = node && tape_is(&r->tape, node, TAPE_STRING) ? tape_text(&r->tape, node, &r->arena)
-                                                                   : (struct slice){0};
+    struct slice id = rpc_param_text(&r->tape, &r->rpc, "taskId", &r->arena);
     struct code_job *j = code_job_find(r->owner, id);
     if (!j)
         code_reply_error(r, RPC_INVALID_PARAMS, "Unknown task");

@@ -23,9 +23,7 @@ struct slice contents_decode(struct slice text, struct arena *a) {
 }
 
 struct slice contents_uri(struct code_req *r) {
-    uint32_t node = r->rpc.params ? tape_get_str(&r->tape, r->rpc.params, "uri") : 0;
-    return node && tape_is(&r->tape, node, TAPE_STRING) ? tape_text(&r->tape, node, &r->arena)
-                                                        : (struct slice){0};
+    return rpc_param_text(&r->tape, &r->rpc, "uri", &r->arena);
 }
 
 void contents_not_found(struct code_req *r) {

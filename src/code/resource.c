@@ -52,7 +52,7 @@ static void put_entry(struct emit *e, struct slice uri, struct slice name, struc
 
 /* A cursor is the number of entries that were returned before. False: answered. */
 static bool page_start(struct code_req *r, uint64_t *ret_from) {
-    uint32_t cursor = r->rpc.params ? tape_get_str(&r->tape, r->rpc.params, "cursor") : 0;
+    uint32_t cursor = rpc_param(&r->tape, &r->rpc, "cursor");
     *ret_from = 0;
     if (!cursor)
         return true;
@@ -355,8 +355,8 @@ static bool fill_in(struct code_req *r, const char *text, uint32_t args, struct 
 
 void resource_prompt(struct code_req *r) {
     const struct code_face *face = r->conn->server->face;
-    uint32_t name = r->rpc.params ? tape_get_str(&r->tape, r->rpc.params, "name") : 0;
-    uint32_t args = r->rpc.params ? tape_get_str(&r->tape, r->rpc.params, "arguments") : 0;
+    uint32_t name = rpc_param(&r->tape, &r->rpc, "name");
+    uint32_t args = rpc_param(&r->tape, &r->rpc, "arguments");
     const struct code_prompt *prompt = NULL;
     for (size_t i = 0; name && i < face->prompt_count; i++)
         if (tape_eq(&r->tape, name, slice_str(face->prompts[i].name)))

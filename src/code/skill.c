@@ -59,10 +59,7 @@ struct slice skill_hash(const char *algorithm, struct slice text, struct arena *
 /* ---- reading ---- */
 
 static struct slice member_text(const struct tape *t, const char *key, struct arena *a) {
-    uint32_t node = tape_get_str(t, 0, key);
-    if (!node || !tape_is(t, node, TAPE_STRING))
-        return (struct slice){0};
-    return arena_dup(a, tape_text(t, node, a));
+    return arena_dup(a, tape_text_of(t, 0, key, a));
 }
 
 static bool read_meta(int fd, struct slice path, struct arena *a, struct skill *s) {

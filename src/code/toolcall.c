@@ -98,11 +98,6 @@ static void answer(struct toolcall *b, struct slice json) {
 
 /* ---- lists of tools ---- */
 
-static struct slice member(const struct tape *t, uint32_t obj, const char *key, struct arena *a) {
-    uint32_t node = tape_is(t, obj, TAPE_OBJECT) ? tape_get_str(t, obj, key) : 0;
-    return node && tape_is(t, node, TAPE_STRING) ? tape_text(t, node, a) : (struct slice){0};
-}
-
 static void answer_servers(struct toolcall *b, struct registry *c) {
     cleanup_buf struct buf out;
     buf_init(&out, CODE_INNER_RESULT_MAX);
@@ -284,8 +279,8 @@ static void fetch_call(struct toolcall *b, struct slice body) {
     }
     uint32_t inner = tape_get_str(&t, 0, "args");
     b->kind = TOOLCALL_RAW;
-    b->server = arena_dup(&b->arena, member(&t, 0, "server", &b->arena));
-    b->tool = arena_dup(&b->arena, member(&t, 0, "tool", &b->arena));
+    b->server = arena_dup(&b->arena, tape_text_of(&t, 0, "server", &b->arena));
+    b->tool = arena_dup(&b->arena, tape_text_of(&t, 0, "tool", &b->arena));
     b->args =
         inner && tape_is(&t, inner, TAPE_OBJECT) ? arena_dup(&b->arena, tape_raw(&t, inner)) : SLICE("{}");
     call_now(b);
@@ -300,11 +295,11 @@ static void fetch(struct toolcalls *c, uint32_t id, struct slice args) {
         respond_error(b, 400, SLICE("Bad request"));
         return;
     }
-    struct slice path = member(&t, 0, "path", &b->arena);
-    bool get = slice_is(member(&t, 0, "method", &b->arena), "GET");
+    struct slice path = tape_text_of(&t, 0, "path", &b->arena);
+    bool get = slice_is(tape_text_of(&t, 0, "method", &b->arena), "GET");
     bool tools = slice_starts(path, head) && slice_ends(path, tail) && path.len > head.len + tail.len;
     if (slice_is(path, "/mcp/call") && !get) {
-        fetch_call(b, member(&t, 0, "body", &b->arena));
+        fetch_call(b, tape_text_of(&t, 0, "body", &b->arena));
     } else if (slice_is(path, "/mcp/servers") && get) {
         list_now(b);
     } else if (tools && get) {

@@ -68,11 +68,6 @@ uint32_t jwt_algorithm_from(struct slice name) {
 
 /* ---- keys ---- */
 
-static struct slice text_at(const struct tape *t, uint32_t obj, const char *key, struct arena *a) {
-    uint32_t node = tape_get_str(t, obj, key);
-    return node && tape_is(t, node, TAPE_STRING) ? tape_text(t, node, a) : (struct slice){0};
-}
-
 static EVP_PKEY *pkey_from(const char *type, OSSL_PARAM_BLD *build) {
     OSSL_PARAM *params = OSSL_PARAM_BLD_to_param(build);
     EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_name(NULL, type, NULL);
@@ -118,8 +113,8 @@ static bool exponent_is_sound(struct slice e) {
 
 static EVP_PKEY *rsa_key(const struct tape *t, uint32_t obj, struct arena *a) {
     struct slice n, e;
-    if (!base64_get(text_at(t, obj, "n", a), BASE64_URL, a, &n) ||
-        !base64_get(text_at(t, obj, "e", a), BASE64_URL, a, &e) || n.len > CRYPTO_JWT_RSA_BYTES_MAX ||
+    if (!base64_get(tape_text_of(t, obj, "n", a), BASE64_URL, a, &n) ||
+        !base64_get(tape_text_of(t, obj, "e", a), BASE64_URL, a, &e) || n.len > CRYPTO_JWT_RSA_BYTES_MAX ||
         !n.len || !(n.ptr[n.len - 1] & 1) || !exponent_is_sound(e) || modulus_is_weak(n))
         return NULL;
     BIGNUM *bn = BN_bin2bn((const unsigned char *)n.ptr, (int)n.len, NULL);
@@ -138,8 +133,8 @@ static EVP_PKEY *rsa_key(const struct tape *t, uint32_t obj, struct arena *a) {
 
 static EVP_PKEY *ec_key(const struct tape *t, uint32_t obj, const char *group, size_t size, struct arena *a) {
     struct slice x, y;
-    if (!base64_get(text_at(t, obj, "x", a), BASE64_URL, a, &x) ||
-        !base64_get(text_at(t, obj, "y", a), BASE64_URL, a, &y) || x.len != size || y.len != size)
+    if (!base64_get(tape_text_of(t, obj, "x", a), BASE64_URL, a, &x) ||
+        !base64_get(tape_text_of(t, obj, "y", a), BASE64_URL, a, &y) || x.len != size || y.len != size)
         return NULL;
     unsigned char point[1 + 2 * JWT_EC_COORDINATE_MAX] = {POINT_CONVERSION_UNCOMPRESSED};
     memcpy(point + 1, x.ptr, size);
@@ -155,7 +150,7 @@ static EVP_PKEY *ec_key(const struct tape *t, uint32_t obj, const char *group, s
 
 static EVP_PKEY *ed25519_key(const struct tape *t, uint32_t obj, struct arena *a) {
     struct slice x;
-    if (!base64_get(text_at(t, obj, "x", a), BASE64_URL, a, &x) || x.len != 32)
+    if (!base64_get(tape_text_of(t, obj, "x", a), BASE64_URL, a, &x) || x.len != 32)
         return NULL;
     return EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, (const unsigned char *)x.ptr, x.len);
 }
@@ -171,7 +166,7 @@ static EVP_PKEY *key_make(const struct tape *t, uint32_t obj, struct arena *a, e
         {"EC", "P-384", KEY_P384, "P-384", 48},    {"EC", "P-521", KEY_P521, "P-521", 66},
         {"OKP", "Ed25519", KEY_ED25519, NULL, 32},
     };
-    struct slice type = text_at(t, obj, "kty", a), curve = text_at(t, obj, "crv", a);
+    struct slice type = tape_text_of(t, obj, "kty", a), curve = tape_text_of(t, obj, "crv", a);
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
         if (!slice_is(type, kinds[i].type) || (kinds[i].curve && !slice_is(curve, kinds[i].curve)))
             continue;
@@ -188,7 +183,7 @@ static EVP_PKEY *key_make(const struct tape *t, uint32_t obj, struct arena *a, e
 static bool key_is_for_us(const struct tape *t, uint32_t obj, struct arena *a) {
     uint32_t use = tape_get_str(t, obj, "use"), ops = tape_get_str(t, obj, "key_ops");
     bool verifies = !ops;
-    if (use && !slice_is(text_at(t, obj, "use", a), "sig"))
+    if (use && !slice_is(tape_text_of(t, obj, "use", a), "sig"))
         return false;
     if (ops && !tape_is(t, ops, TAPE_ARRAY))
         return false;
@@ -198,7 +193,7 @@ static bool key_is_for_us(const struct tape *t, uint32_t obj, struct arena *a) {
 }
 
 static void key_add(struct jwt_keys *keys, const struct tape *t, uint32_t obj, struct arena *a) {
-    struct slice alg = text_at(t, obj, "alg", a);
+    struct slice alg = tape_text_of(t, obj, "alg", a);
     size_t algorithm = algorithm_index(alg);
     if (!key_is_for_us(t, obj, a) || (tape_get_str(t, obj, "alg") && algorithm == ARRAY_LEN(algorithms)) ||
         keys->count == CRYPTO_JWT_KEYS_MAX)
@@ -207,7 +202,7 @@ static void key_add(struct jwt_keys *keys, const struct tape *t, uint32_t obj, s
     EVP_PKEY *pkey = key_make(t, obj, a, &kind);
     if (!pkey)
         return;
-    struct slice kid = text_at(t, obj, "kid", a);
+    struct slice kid = tape_text_of(t, obj, "kid", a);
     keys->items[keys->count++] = (struct key){
         .pkey = pkey,
         .kind = kind,
@@ -269,10 +264,10 @@ static enum jwt_fault read_header(struct slice json, struct arena *a, struct jwt
     uint32_t alg = tape_get_str(&t, 0, "alg"), type = tape_get_str(&t, 0, "typ"),
              kid = tape_get_str(&t, 0, "kid");
     if (!alg || !tape_is(&t, alg, TAPE_STRING) || (type && !tape_is(&t, type, TAPE_STRING)) ||
-        (kid && !tape_is(&t, kid, TAPE_STRING)) || !type_ok(text_at(&t, 0, "typ", a)))
+        (kid && !tape_is(&t, kid, TAPE_STRING)) || !type_ok(tape_text_of(&t, 0, "typ", a)))
         return JWT_MALFORMED;
-    jwt->kid = arena_dup(a, text_at(&t, 0, "kid", a));
-    jwt->algorithm = algorithm_index(text_at(&t, 0, "alg", a));
+    jwt->kid = arena_dup(a, tape_text_of(&t, 0, "kid", a));
+    jwt->algorithm = algorithm_index(tape_text_of(&t, 0, "alg", a));
     return jwt->algorithm < ARRAY_LEN(algorithms) ? JWT_OK : JWT_ALGORITHM;
 }
 
@@ -294,8 +289,8 @@ enum jwt_fault jwt_read(struct slice token, struct arena *a, struct jwt *ret_jwt
         !tape_is(t, 0, TAPE_OBJECT) || !base64_get(parts[2], BASE64_URL, a, &ret_jwt->signature))
         return JWT_MALFORMED;
     ret_jwt->signed_part = slice_of(token.ptr, parts[0].len + 1 + parts[1].len);
-    ret_jwt->issuer = text_at(t, 0, "iss", a);
-    ret_jwt->subject = text_at(t, 0, "sub", a);
+    ret_jwt->issuer = tape_text_of(t, 0, "iss", a);
+    ret_jwt->subject = tape_text_of(t, 0, "sub", a);
     return ret_jwt->issuer.len && ret_jwt->subject.len ? JWT_OK : JWT_MALFORMED;
 }
 

@@ -132,8 +132,7 @@ static const char *any(const struct writer *w) { return is_python(w) ? "Any" : "
 static const char *none(const struct writer *w) { return is_python(w) ? "None" : "null"; }
 
 static struct slice text_at(struct writer *w, uint32_t node, const char *key) {
-    uint32_t text = tape_get_str(w->t, node, key);
-    return text && tape_is(w->t, text, TAPE_STRING) ? tape_text(w->t, text, w->a) : (struct slice){0};
+    return tape_text_of(w->t, node, key, w->a);
 }
 
 /* One line, without text that would end the comment or string around it. */

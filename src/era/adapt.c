@@ -53,7 +53,7 @@ static void read_client(struct session *s) {
 
 static struct slice settle_version(const struct call *c) {
     const struct msg *m = c->request;
-    uint32_t asked = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "protocolVersion") : 0;
+    uint32_t asked = rpc_param(&m->tape, &m->rpc, "protocolVersion");
     for (size_t i = 0; asked && i < ARRAY_LEN(legacy_versions); i++)
         if (tape_eq(&m->tape, asked, slice_str(legacy_versions[i])))
             return slice_str(legacy_versions[i]);
@@ -83,9 +83,7 @@ static enum call_next answer_initialize(struct call *c) {
 
 static enum call_next set_log_level(struct call *c) {
     const struct msg *m = c->request;
-    uint32_t level = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "level") : 0;
-    struct slice text = level && tape_is(&m->tape, level, TAPE_STRING) ? tape_text(&m->tape, level, &c->arena)
-                                                                       : (struct slice){0};
+    struct slice text = rpc_param_text(&m->tape, &m->rpc, "level", &c->arena);
     if (translate_log_rank(text) < 0)
         return answer_refuse(c, RPC_INVALID_PARAMS, 0, "params.level must be a log level");
     if (!(c->channel->server_bits & TRANSLATE_LOGGING) && c->channel->description.len)
@@ -156,9 +154,8 @@ static enum call_next forward_down(struct call *c) {
     enum call_next next = task_forward(c);
     if (next != CALL_NEXT)
         return next;
-    uint32_t state = translate_may_ask(c->method) && c->request->rpc.params
-                         ? tape_get_str(&c->request->tape, c->request->rpc.params, "requestState")
-                         : 0;
+    uint32_t state =
+        translate_may_ask(c->method) && rpc_param(&c->request->tape, &c->request->rpc, "requestState");
     if (state && !c->answers && !approve_has_state(c))
         return answer_refuse(c, RPC_INVALID_PARAMS, 0, "this requestState was not made here");
     return listen_log_level(c);
@@ -291,7 +288,7 @@ void adapt_notification(struct channel *ch, struct call *call, struct msg *m, st
                         struct arena *a) {
     if (slice_is(method, "notifications/message")) {
         struct call *to = log_reader(ch, call);
-        uint32_t level = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "level") : 0;
+        uint32_t level = rpc_param(&m->tape, &m->rpc, "level");
         int rank = level && tape_is(&m->tape, level, TAPE_STRING)
                        ? translate_log_rank(tape_text(&m->tape, level, a))
                        : -1;

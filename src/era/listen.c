@@ -91,8 +91,7 @@ enum call_next listen_log_level(struct call *c) {
     const struct msg *m = c->request;
     struct channel *ch = c->channel;
     uint32_t node = m->rpc.params ? tape_path(&m->tape, m->rpc.params, "_meta", UP_META_LOG, NULL) : 0;
-    struct slice level = node && tape_is(&m->tape, node, TAPE_STRING) ? tape_text(&m->tape, node, &c->arena)
-                                                                      : (struct slice){0};
+    struct slice level = node ? tape_text(&m->tape, node, &c->arena) : (struct slice){0};
     c->log_rank = translate_log_rank(level);
     if (c->log_rank < 0 || !(ch->server_bits & TRANSLATE_LOGGING))
         return CALL_NEXT;
@@ -290,7 +289,7 @@ static bool wants(const struct call_listen *l, struct slice method, struct slice
 
 /* The resource under the name that the client uses. */
 static bool show_uri(const struct channel *ch, struct splice *text, const struct msg *m, struct arena *a) {
-    uint32_t node = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "uri") : 0;
+    uint32_t node = rpc_param(&m->tape, &m->rpc, "uri");
     if (!node || !tape_is(&m->tape, node, TAPE_STRING) || !visible_renames(ch->session))
         return true;
     struct slice shown = names_show_uri(a, server_prefix(ch->server), tape_text(&m->tape, node, a));
@@ -299,9 +298,7 @@ static bool show_uri(const struct channel *ch, struct splice *text, const struct
 
 void listen_deliver(struct channel *ch, struct msg *m, struct slice method, struct arena *a) {
     static const char *const drop[] = {"_meta", NULL};
-    uint32_t node = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "uri") : 0;
-    struct slice uri =
-        node && tape_is(&m->tape, node, TAPE_STRING) ? tape_text(&m->tape, node, a) : (struct slice){0};
+    struct slice uri = rpc_param_text(&m->tape, &m->rpc, "uri", a);
     LIST_FOR_SAFE (n, next, &ch->session->calls) {
         struct call *c = container_of(n, struct call, node);
         if (!c->listen || !c->listen->open || c->channel != ch || !c->sink || !wants(c->listen, method, uri))
@@ -465,7 +462,7 @@ void listen_link_over(struct channel *ch) {
 enum call_next listen_subscribe(struct call *c, bool on) {
     const struct msg *m = c->request;
     struct channel *ch = c->channel;
-    uint32_t node = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "uri") : 0;
+    uint32_t node = rpc_param(&m->tape, &m->rpc, "uri");
     if (!node || !tape_is(&m->tape, node, TAPE_STRING)) {
         answer_error(c, RPC_INVALID_PARAMS, 0, "params.uri must be a string");
         return CALL_FAIL;
@@ -503,9 +500,7 @@ enum call_next listen_subscribe(struct call *c, bool on) {
 void listen_keep_level(struct call *c) {
     struct session *s = c->session;
     const struct msg *m = c->request;
-    uint32_t level = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "level") : 0;
-    struct slice text = level && tape_is(&m->tape, level, TAPE_STRING) ? tape_text(&m->tape, level, &c->arena)
-                                                                       : (struct slice){0};
+    struct slice text = rpc_param_text(&m->tape, &m->rpc, "level", &c->arena);
     if (translate_log_rank(text) >= 0)
         client_set_level(s, text);
 }

@@ -191,7 +191,7 @@ static void hash_text(struct slice text, char hex[SHA_HEX + 1]) {
 /* A hash of method, server, name and arguments: a state is valid only for its own call. */
 static void hash_subject(struct call *c, char hex[SHA_HEX + 1]) {
     const struct msg *m = c->request;
-    uint32_t args = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "arguments") : 0;
+    uint32_t args = rpc_param(&m->tape, &m->rpc, "arguments");
     struct slice raw = args ? tape_raw(&m->tape, args) : (struct slice){0};
     struct slice text =
         arena_printf(&c->arena, "%.*s\n%s\n%.*s\n%.*s", SLICE_FMT(c->method), c->server->up.name,
@@ -643,9 +643,7 @@ bool park_resume(struct call *c, enum call_next *ret_next) {
     const struct msg *m = c->request;
     if (c->answers || !m->rpc.params || !translate_may_ask(c->method))
         return false;
-    uint32_t node = tape_get_str(&m->tape, m->rpc.params, "requestState");
-    struct slice sealed = node && tape_is(&m->tape, node, TAPE_STRING) ? tape_text(&m->tape, node, &c->arena)
-                                                                       : (struct slice){0};
+    struct slice sealed = tape_text_of(&m->tape, m->rpc.params, "requestState", &c->arena);
     if (!slice_starts(sealed, SLICE(REQUEST_STATE_MARK)))
         return false;
     channel_choice_read(c);
@@ -664,17 +662,14 @@ bool park_resume(struct call *c, enum call_next *ret_next) {
 
 bool park_owner(const struct core *core, struct slice owner, const struct msg *m, struct arena *a,
                 char ret_node[PARK_NODE]) {
-    uint32_t at = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "requestState") : 0;
-    struct slice sealed =
-        at && tape_is(&m->tape, at, TAPE_STRING) ? tape_text(&m->tape, at, a) : (struct slice){0};
+    struct slice sealed = rpc_param_text(&m->tape, &m->rpc, "requestState", a);
     struct slice text = sealed.len ? request_state_decrypt(core, owner, sealed, a) : (struct slice){0};
     unsigned char ignored[(PARK_NODE - 1) / 2];
     cleanup_tape struct tape t;
     tape_init(&t);
     if (!text.len || tape_parse(&t, text, NULL) != TAPE_OK || !tape_is(&t, 0, TAPE_OBJECT))
         return false;
-    uint32_t node = tape_get_str(&t, 0, "node");
-    struct slice name = node && tape_is(&t, node, TAPE_STRING) ? tape_text(&t, node, a) : (struct slice){0};
+    struct slice name = tape_text_of(&t, 0, "node", a);
     if (!hex_get(name, ignored, sizeof(ignored)))
         return false;
     memcpy(ret_node, name.ptr, PARK_NODE - 1);

@@ -8,6 +8,7 @@
 #include "crypto/aead.h"
 #include "crypto/keyfile.h"
 #include "era/limits.h"
+#include "io/file.h"
 #include "wire/base64.h"
 
 #include <stdio.h>
@@ -24,11 +25,6 @@ struct request_state {
 };
 
 /* ---- the keys ---- */
-
-static bool same_file(const struct stat *a, const struct stat *b) {
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
-}
 
 static int read_keys(struct request_state *k, bool *ret_missing, struct err *err) {
     struct stat st;
@@ -82,7 +78,8 @@ static struct request_state *fresh(const struct core *core) {
     struct stat st;
     struct err err = {0};
     bool missing;
-    if (!k->path || stat(k->path, &st) < 0 || same_file(&st, &k->seen) || same_file(&st, &k->refused))
+    if (!k->path || stat(k->path, &st) < 0 || io_file_is_same(&st, &k->seen) ||
+        io_file_is_same(&st, &k->refused))
         return k;
     if (read_keys(k, &missing, &err) < 0) {
         k->refused = st;

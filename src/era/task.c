@@ -140,7 +140,7 @@ static enum call_next forward_create(struct call *c) {
 /* Sends each answer of the client to the question that it belongs to. */
 static enum call_next update(struct call *c, struct era_task *task) {
     const struct msg *m = c->request;
-    uint32_t responses = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "inputResponses") : 0;
+    uint32_t responses = rpc_param(&m->tape, &m->rpc, "inputResponses");
     if (!responses || !tape_is(&m->tape, responses, TAPE_OBJECT))
         return answer_refuse(c, RPC_INVALID_PARAMS, 0, "params.inputResponses must be an object");
     if (!task || !task->ch)

@@ -56,7 +56,7 @@ static enum call_next answer_kept(struct call *c, struct msg *m) {
 
 static bool wants_task(const struct call *c) {
     const struct msg *m = c->request;
-    uint32_t task = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "task") : 0;
+    uint32_t task = rpc_param(&m->tape, &m->rpc, "task");
     return c->kind == CALL_TOOLS_CALL && task && tape_is(&m->tape, task, TAPE_OBJECT) &&
            translate_knows_tasks(slice_str(c->session->version)) &&
            c->channel->server_bits & TRANSLATE_MAKES_TASKS;

@@ -56,13 +56,6 @@ static bool dotted_quad(const struct detect *d, uint32_t at, uint32_t *ret_end) 
     return !ch_alnum(detect_at(d, i)) && !(detect_at(d, i) == '.' && ch_digit(detect_at(d, i + 1)));
 }
 
-static bool slice_any(struct slice s, const char *const *list) {
-    for (; *list; list++)
-        if (slice_is(s, *list))
-            return true;
-    return false;
-}
-
 bool pii_network_ipv4(struct detect *d, uint32_t at, uint32_t *ret_end) {
     static const char *const nobody[] = {"127.0.0.1", "0.0.0.0", "255.255.255.255",
                                          "1.0.0.0",   "1.2.3.4", NULL};
@@ -73,7 +66,7 @@ bool pii_network_ipv4(struct detect *d, uint32_t at, uint32_t *ret_end) {
     if (before == '/' && at > 1 && ch_alnum(d->p[at - 2])) /* Chrome/108.0.0.0 */
         return true;
     const struct slice text = slice_of(d->p + at, *ret_end - at);
-    if (slice_any(text, nobody) || detect_at(d, *ret_end) == '-')
+    if (slice_is_any(text, nobody) || detect_at(d, *ret_end) == '-')
         return true;
     const struct hints h = pii_context_of(d, at, *ret_end);
     unsigned score = 90;
@@ -215,7 +208,7 @@ static uint32_t glued_end(const struct detect *d, uint32_t tld, uint32_t end) {
     uint32_t digits = 0;
     for (uint32_t k = i; k < d->n && k - i < 16; k++)
         digits += ch_digit(d->p[k]);
-    return digits >= 7 && ch_digit(d->p[i]) && slice_any(slice_of(d->p + tld, i - tld), names) ? i : end;
+    return digits >= 7 && ch_digit(d->p[i]) && slice_is_any(slice_of(d->p + tld, i - tld), names) ? i : end;
 }
 
 void pii_network_email(struct detect *d, uint32_t at) {
@@ -288,7 +281,7 @@ static void url_credentials(struct detect *d, uint32_t from) {
     const struct slice password = slice_of(d->p + colon + 1, i - colon - 1);
     static const char *const plain[] = {"password", "pass", "passwd", "secret", "pwd",
                                         "token",    "user", "xxx",    NULL};
-    if (pii_secret_dummy(password) || slice_any(password, plain))
+    if (pii_secret_dummy(password) || slice_is_any(password, plain))
         return;
     /* if the vendor issues both halves, both are secret */
     const struct slice host = slice_of(d->p + i, d->n - i < 48 ? d->n - i : 48);

@@ -20,13 +20,6 @@
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-static bool among(struct slice v, const char *const *words) {
-    for (; *words; words++)
-        if (slice_eq_nocase(v, slice_str(*words)))
-            return true;
-    return false;
-}
-
 static bool has_any(struct slice v, const char *const *words) {
     for (; *words; words++)
         if (pii_secret_has(v, *words))
@@ -151,8 +144,8 @@ static void first_argument(struct detect *d, uint32_t bracket, struct slice v) {
     static const char *const auth[] = {"auth", "bearer_auth", "bearerAuth", NULL};
     uint32_t start;
     const struct slice name = last_name(token_before(d, bracket, &start));
-    if (name.len < 3 ||
-        !(keyed(d, name, v) || (among(name, auth) && mix_of(v).digits > 1 && is_password(v, false))))
+    if (name.len < 3 || !(keyed(d, name, v) ||
+                          (slice_is_any_nocase(name, auth) && mix_of(v).digits > 1 && is_password(v, false))))
         return;
     for (size_t i = 0; asks[i]; i++)
         if (slice_eq_nocase(slice_upto(name, strlen(asks[i])), slice_str(asks[i])))
@@ -238,7 +231,7 @@ static void text_behind_word(struct detect *d, uint32_t at, struct slice v) {
     const bool listed = before > 0 && (d->p[before - 1] == ',' || d->p[before - 1] == '(');
     if (word.len < 3 || word.ptr[0] == '-')
         return; /* options are read at their dash */
-    if (is_capital(word) || listed || among(token_before(d, before, &more), leads))
+    if (is_capital(word) || listed || slice_is_any_nocase(token_before(d, before, &more), leads))
         if (keyed(d, word, v))
             add(d, v, "statement");
 }
@@ -359,7 +352,7 @@ void pii_secret_directive(struct detect *d, uint32_t at) {
         return;
     const struct slice key = token_before(d, end, &start);
     const bool by = slice_eq_nocase(key, SLICE("by"));
-    if (!among(key, plain) && !by && !(pii_context_hints(d, key) & HINT_SECRET))
+    if (!slice_is_any_nocase(key, plain) && !by && !(pii_context_hints(d, key) & HINT_SECRET))
         return;
     const struct slice v = word_at(d, at);
     if (by) {
@@ -372,8 +365,8 @@ void pii_secret_directive(struct detect *d, uint32_t at) {
     const char behind = detect_at(d, at + (uint32_t)v.len);
     /* alone on its line, or in one that is known to be of this form */
     const bool alone = !first.len && (behind == '\n' || behind == '\r' || behind == '\0');
-    if (!alone && !among(first, leads))
+    if (!alone && !slice_is_any_nocase(first, leads))
         return;
-    if (among(key, plain) ? is_password(v, false) : keyed(d, key, v))
+    if (slice_is_any_nocase(key, plain) ? is_password(v, false) : keyed(d, key, v))
         add(d, v, "directive");
 }

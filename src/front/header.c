@@ -14,7 +14,7 @@ bool header_is_modern(const struct http_head *head, const struct msg *m) {
     struct slice version = http_value(head, HTTP_FIELD_MCP_VERSION);
     if (version.len && front_is_modern_version(version))
         return true;
-    uint32_t meta = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "_meta") : 0;
+    uint32_t meta = rpc_param(&m->tape, &m->rpc, "_meta");
     return meta &&
            (tape_get_str(&m->tape, meta, META_VERSION) || tape_get_str(&m->tape, meta, META_CAPABILITIES));
 }
@@ -61,7 +61,7 @@ static bool check_name(const struct http_head *head, const struct msg *m, struct
             member = named_methods[i].member;
     if (!member)
         return true;
-    uint32_t node = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, member) : 0;
+    uint32_t node = rpc_param(&m->tape, &m->rpc, member);
     struct slice text;
     if (!http_has(head, HTTP_FIELD_MCP_NAME) ||
         !mirror_decode(http_value(head, HTTP_FIELD_MCP_NAME), a, &text) || !node ||

@@ -166,9 +166,7 @@ void front_plain_call(struct front_conn *c, struct slice body) {
                      SLICE("{\"error\":\"the body is not a JSON object\"}"));
         return;
     }
-    uint32_t server = tape_get_str(&t, 0, "server");
-    struct slice name = server && tape_is(&t, server, TAPE_STRING) ? tape_text(&t, server, &c->front->scratch)
-                                                                   : (struct slice){0};
+    struct slice name = tape_text_of(&t, 0, "server", &c->front->scratch);
     c->only = server_find(c->front->core, name);
     if (!c->only)
         not_found(c);

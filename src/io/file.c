@@ -142,6 +142,11 @@ int io_file_create(const char *path, struct slice text, unsigned mode, struct er
     return write_beside(path, text, mode, NULL, PLACE_CREATE, err);
 }
 
+bool io_file_is_same(const struct stat *a, const struct stat *b) {
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
 int io_make_dir(const char *dir, struct err *err) {
     cleanup_free char *path = mem_dup(dir, strlen(dir));
     for (char *at = path + 1;; at++) {

@@ -4,6 +4,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+struct stat;
+
 /* Reads the file into `out`, up to its ceiling. "-" is stdin. A missing file is an error; *ret_missing
  * (may be NULL) is then true. */
 int io_file_read(const char *path, struct buf *out, bool *ret_missing, struct err *err);
@@ -21,6 +23,8 @@ int io_file_post_at(int dir, const char *name, const char *temp_prefix, struct s
 /* Creates the file atomically. An existing file stays unchanged, which is not an error: two processes that
  * create it at the same time then read the same content. */
 int io_file_create(const char *path, struct slice text, unsigned mode, struct err *err);
+/* The same file with the same content, as far as its size and its time of change tell. */
+bool io_file_is_same(const struct stat *a, const struct stat *b);
 /* Creates the directory and its parents, accessible to this user only. */
 int io_make_dir(const char *dir, struct err *err);
 /* Takes an exclusive lock on the file's directory; it lasts until the descriptor is closed. Blocks. -1

@@ -1,19 +1,15 @@
 #include "io/watch.h"
 
 #include "base/mem.h"
+#include "io/file.h"
 
 #include <string.h>
-
-static bool same(const struct stat *a, const struct stat *b) {
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
-}
 
 /* A file that replaced the old one was complete before the rename. One that is written in place counts as
  * complete when it has not changed for a while; one that keeps changing is reported after a maximum time. */
 static void settle(struct io_watch *w, const struct stat *now) {
     const uint64_t now_ms = io_now_ms(w->loop);
-    if (!same(now, &w->known)) {
+    if (!io_file_is_same(now, &w->known)) {
         const bool replaced = now->st_dev != w->known.st_dev || now->st_ino != w->known.st_ino;
         w->quiet_until_ms = now_ms + (replaced ? IO_WATCH_MS : w->loop->watch_quiet_ms);
         if (!w->settling)

@@ -103,7 +103,7 @@ static struct part *part_add(struct gather *g, struct server *server, struct sli
 /* `_meta` of the client's request without its progress token, which covers the gather as a whole. */
 static void put_meta(const struct call *c, struct buf *out) {
     const struct tape *t = &c->request->tape;
-    uint32_t meta = c->request->rpc.params ? tape_get_str(t, c->request->rpc.params, "_meta") : 0;
+    uint32_t meta = rpc_param(t, &c->request->rpc, "_meta");
     if (!meta || !tape_is(t, meta, TAPE_OBJECT))
         return;
     buf_put_str(out, "\"_meta\":{");
@@ -401,8 +401,7 @@ void gather_listen_notify(struct call *c, const char *list) {
 static void start_listen(struct gather *g) {
     struct call *c = g->call;
     struct session *s = c->session;
-    uint32_t filter =
-        c->request->rpc.params ? tape_get_str(&c->request->tape, c->request->rpc.params, "notifications") : 0;
+    uint32_t filter = rpc_param(&c->request->tape, &c->request->rpc, "notifications");
     struct slice honoured = filter && tape_is(&c->request->tape, filter, TAPE_OBJECT)
                                 ? tape_raw(&c->request->tape, filter)
                                 : SLICE("{}");
@@ -491,7 +490,7 @@ static void refuse_gather(struct gather *g, const char *why) {
 /* The server with which the next page begins. False when it is not ours. */
 static bool read_cursor(struct call *c, struct slice *ret_server) {
     const struct tape *t = &c->request->tape;
-    uint32_t node = c->request->rpc.params ? tape_get_str(t, c->request->rpc.params, "cursor") : 0;
+    uint32_t node = rpc_param(t, &c->request->rpc, "cursor");
     *ret_server = (struct slice){0};
     if (!node || tape_is(t, node, TAPE_NULL))
         return true;
@@ -533,7 +532,7 @@ static void start_describe(struct gather *g) {
 static void start_level(struct gather *g) {
     struct session *s = g->call->session;
     const struct msg *m = g->call->request;
-    uint32_t level = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "level") : 0;
+    uint32_t level = rpc_param(&m->tape, &m->rpc, "level");
     if (!level || !tape_is(&m->tape, level, TAPE_STRING) ||
         translate_log_rank(tape_text(&m->tape, level, &g->call->arena)) < 0) {
         refuse_gather(g, "params.level must be a log level");

@@ -22,7 +22,7 @@ static enum call_next no_such(struct call *c, const char *what) {
     if (!c->subject || strcmp(c->subject, "uri") != 0)
         return answer_refuse(c, RPC_INVALID_PARAMS, 0, text);
     struct slice uri = answer_quoted(&c->arena, c->name);
-    answer_error_data(c, c->modern ? RPC_INVALID_PARAMS : RPC_NO_RESOURCE, text,
+    answer_error_data(c, c->modern ? RPC_INVALID_PARAMS : RPC_RESOURCE_NOT_FOUND, text,
                       arena_printf(&c->arena, "{\"uri\":%.*s}", SLICE_FMT(uri)));
     return CALL_FAIL;
 }
@@ -189,7 +189,7 @@ static enum call_next find_task(struct call *c, uint32_t node) {
 
 static enum call_next find_completion(struct call *c) {
     const struct tape *t = &c->request->tape;
-    uint32_t ref = c->request->rpc.params ? tape_get_str(t, c->request->rpc.params, "ref") : 0;
+    uint32_t ref = rpc_param(t, &c->request->rpc, "ref");
     uint32_t name = ref ? tape_get_str(t, ref, "name") : 0, uri = ref ? tape_get_str(t, ref, "uri") : 0;
     uint32_t node = name ? name : uri;
     if (!node || !tape_is(t, node, TAPE_STRING))

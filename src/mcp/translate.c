@@ -8,20 +8,13 @@ static const char *const retry_members[] = {"inputResponses", "requestState", NU
 
 static bool is_object(const struct tape *t, uint32_t node) { return node && tape_is(t, node, TAPE_OBJECT); }
 
-static bool is_among(const struct tape *t, uint32_t key, const char *const *names) {
-    for (; *names; names++)
-        if (tape_eq(t, key, slice_str(*names)))
-            return true;
-    return false;
-}
-
 /* ---- rewritten objects: some members are dropped, others added ---- */
 
 static void copy_members(struct emit *e, const struct tape *t, uint32_t obj, const char *const *but) {
     if (!is_object(t, obj))
         return;
     TAPE_FOR_MEMBER(t, obj, key) {
-        if (is_among(t, key, but))
+        if (tape_eq_any(t, key, but))
             continue;
         struct slice raw = tape_raw(t, key);
         emit_key_raw(e, raw);
@@ -118,14 +111,14 @@ static bool edit_params(struct splice *text, const struct tape *t, const struct 
 bool translate_request_up(struct splice *text, const struct tape *t, const struct rpc *rpc,
                           struct slice client, struct slice token, struct slice trace, struct slice more) {
     static const char *const drop[] = {"inputResponses", "requestState", "task", NULL};
-    uint32_t old = rpc->params ? tape_get_str(t, rpc->params, "_meta") : 0;
+    uint32_t old = rpc_param(t, rpc, "_meta");
     struct slice meta = meta_text(t, old, client, token, trace, text->arena);
     return meta.len && edit_params(text, t, rpc, meta, drop, more);
 }
 
 bool translate_request_down(struct splice *text, const struct tape *t, const struct rpc *rpc,
                             struct slice token, struct slice trace, struct slice more) {
-    uint32_t old = rpc->params ? tape_get_str(t, rpc->params, "_meta") : 0;
+    uint32_t old = rpc_param(t, rpc, "_meta");
     struct slice meta = meta_text(t, old, SLICE("\"_meta\":{}"), token, trace, text->arena);
     if (!meta.len)
         return false;

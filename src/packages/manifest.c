@@ -117,13 +117,6 @@ void pack_manifest_free(struct pack_manifest *m) {
 
 /* ---- writing ---- */
 
-static void put_text(struct emit *e, const char *key, struct slice text) {
-    if (!text.len)
-        return;
-    emit_key(e, key);
-    emit_str(e, text);
-}
-
 static void put_number(struct emit *e, const char *key, uint64_t value) {
     emit_key(e, key);
     emit_int(e, (int64_t)value);
@@ -131,19 +124,19 @@ static void put_number(struct emit *e, const char *key, uint64_t value) {
 
 static void put_layer(const struct pack_layer *l, struct emit *e) {
     emit_object(e);
-    put_text(e, "path", l->path);
-    put_text(e, "name", l->name);
-    put_text(e, "version", l->version);
-    put_text(e, "modules", l->modules);
+    emit_text(e, "path", l->path);
+    emit_text(e, "name", l->name);
+    emit_text(e, "version", l->version);
+    emit_text(e, "modules", l->modules);
     put_number(e, "bytes", l->bytes);
     emit_object_end(e);
 }
 
 static void put_head(const struct pack_package *p, struct emit *e) {
-    put_text(e, "kind", slice_str(pack_spec_kind_name(p->kind)));
-    put_text(e, "name", p->name);
-    put_text(e, "version", p->version);
-    put_text(e, "python", p->python);
+    emit_text(e, "kind", slice_str(pack_spec_kind_name(p->kind)));
+    emit_text(e, "name", p->name);
+    emit_text(e, "version", p->version);
+    emit_text(e, "python", p->python);
     emit_key(e, "on_request");
     emit_bool(e, p->on_request);
 }
@@ -195,15 +188,15 @@ void pack_manifest_write(const struct pack_manifest *m, struct emit *e) {
         emit_object(e);
         put_head(p, e);
         put_number(e, "bytes", pack_manifest_bytes(m, p));
-        put_text(e, "modules", m->layers[p->layers[0]].modules);
+        emit_text(e, "modules", m->layers[p->layers[0]].modules);
         emit_time(e, "added", p->added_ms);
         emit_key(e, "needs");
         emit_array(e);
         for (size_t k = 1; k < p->layer_count; k++) {
             const struct pack_layer *l = &m->layers[p->layers[k]];
             emit_object(e);
-            put_text(e, "name", l->name);
-            put_text(e, "version", l->version);
+            emit_text(e, "name", l->name);
+            emit_text(e, "version", l->version);
             emit_object_end(e);
         }
         emit_array_end(e);

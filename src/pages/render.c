@@ -23,13 +23,6 @@ void render_sheet(const struct sheet *s, const struct render_options *options, s
 static const char *const kind_names[] = {"heading", "text", "bar",   "facts",
                                          "table",   "code", "links", "question"};
 
-static void put(struct emit *e, const char *key, struct slice text) {
-    if (!text.len)
-        return;
-    emit_key(e, key);
-    emit_str(e, text);
-}
-
 static void put_rows(struct emit *e, const struct sheet_block *b) {
     emit_key(e, "rows");
     emit_array(e);
@@ -39,8 +32,8 @@ static void put_rows(struct emit *e, const struct sheet_block *b) {
             emit_object(e);
             emit_key(e, "text");
             emit_str(e, row->cells[i].text);
-            put(e, "link", row->cells[i].link);
-            put(e, "mark", row->cells[i].mark);
+            emit_text(e, "link", row->cells[i].link);
+            emit_text(e, "mark", row->cells[i].mark);
             emit_object_end(e);
         }
         emit_array_end(e);
@@ -54,9 +47,9 @@ void render_json(const struct sheet *s, struct buf *out) {
     emit_object(&e);
     emit_key(&e, "kind");
     emit_cstr(&e, s->kind);
-    put(&e, "id", s->id);
-    put(&e, "title", s->title);
-    put(&e, "summary", s->summary);
+    emit_text(&e, "id", s->id);
+    emit_text(&e, "title", s->title);
+    emit_text(&e, "summary", s->summary);
     if (s->facts.len) {
         buf_put_char(out, ',');
         buf_put_slice(out, s->facts);
@@ -67,9 +60,9 @@ void render_json(const struct sheet *s, struct buf *out) {
         emit_object(&e);
         emit_key(&e, "kind");
         emit_cstr(&e, kind_names[b->kind]);
-        put(&e, "title", b->title);
-        put(&e, "text", b->text);
-        put(&e, "language", b->language);
+        emit_text(&e, "title", b->title);
+        emit_text(&e, "text", b->text);
+        emit_text(&e, "language", b->language);
         if (b->kind == SHEET_BAR) {
             emit_key(&e, "numbers");
             emit_array(&e);

@@ -401,18 +401,11 @@ struct slice policy_schema_required(const struct policy_schema *s, size_t i) {
 
 /* ---- the schema of a place ---- */
 
-static bool is_type_name(const struct tape *t, uint32_t name, const char *const *types) {
-    for (; *types; types++)
-        if (tape_eq(t, name, slice_str(*types)))
-            return true;
-    return false;
-}
-
 static bool is_type(const struct tape *t, uint32_t type, const char *const *types) {
     if (tape_is(t, type, TAPE_STRING))
-        return is_type_name(t, type, types);
+        return tape_eq_any(t, type, types);
     TAPE_FOR_ELEM(t, type, i) {
-        if (!is_type_name(t, i, types))
+        if (!tape_eq_any(t, i, types))
             return false;
     }
     return true;

@@ -30,9 +30,7 @@ struct simulation {
 };
 
 static struct slice text_at(struct simulation *s, uint32_t obj, const char *key) {
-    uint32_t node = tape_get_str(&s->tape, obj, key);
-    return node && tape_is(&s->tape, node, TAPE_STRING) ? tape_text(&s->tape, node, &s->arena)
-                                                        : (struct slice){0};
+    return tape_text_of(&s->tape, obj, key, &s->arena);
 }
 
 static void put_id(struct simulation *s) {

@@ -125,13 +125,6 @@ void policy_trace_limit(struct policy_trace *t, const struct policy_limit *limit
 
 /* ---- JSON ---- */
 
-static void put_member(struct emit *e, const char *key, struct slice text) {
-    if (!text.len)
-        return;
-    emit_key(e, key);
-    emit_str(e, text);
-}
-
 static void put_json_line(struct emit *e, const struct policy_trace_line *line) {
     static const char *const kinds[] = {"note", "check", "group", "condition", "limit"};
     emit_object(e);
@@ -139,12 +132,12 @@ static void put_json_line(struct emit *e, const struct policy_trace_line *line) 
     emit_cstr(e, kinds[line->kind]);
     emit_key(e, "depth");
     emit_int(e, line->depth);
-    put_member(e, "what", line->what);
-    put_member(e, "pointer", line->pointer);
-    put_member(e, "path", line->path);
-    put_member(e, "op", line->op);
-    put_member(e, "want", line->want);
-    put_member(e, "got", line->got);
+    emit_text(e, "what", line->what);
+    emit_text(e, "pointer", line->pointer);
+    emit_text(e, "path", line->path);
+    emit_text(e, "op", line->op);
+    emit_text(e, "want", line->want);
+    emit_text(e, "got", line->got);
     emit_key(e, "answer");
     emit_cstr(e, line->answer ? line->answer : "not reached");
     emit_object_end(e);
@@ -155,10 +148,10 @@ static void put_verdict_json(struct emit *e, const struct policy_verdict *v, str
     emit_cstr(e, policy_outcome_name(v->outcome));
     emit_key(e, "reason");
     emit_cstr(e, policy_reason_name(v->reason));
-    put_member(e, "rule", v->rule);
-    put_member(e, "pointer", v->pointer);
-    put_member(e, "text", text);
-    put_member(e, "detail", v->detail);
+    emit_text(e, "rule", v->rule);
+    emit_text(e, "pointer", v->pointer);
+    emit_text(e, "text", text);
+    emit_text(e, "detail", v->detail);
 }
 
 void policy_trace_json(struct emit *e, const struct policy_trace *t, const struct policy_verdict *v,

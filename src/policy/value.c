@@ -166,20 +166,13 @@ struct slice policy_value_print(const struct value *v, struct arena *a) {
 
 /* ---- equality, as loosely as servers read ---- */
 
-static bool is_one_of(struct slice text, const char *const *words) {
-    for (; *words; words++)
-        if (slice_eq_nocase(text, slice_str(*words)))
-            return true;
-    return false;
-}
-
 static bool is_number_type(enum tree_type type) { return type == TREE_INT || type == TREE_FLOAT; }
 
 /* May some reader take the text for a number? Any that begins like one, is blank, or contains non-ASCII. */
 static bool may_be_number(struct slice text) {
     static const char *const words[] = {"inf", "infinity", "nan", NULL};
     text = slice_trim(text);
-    if (!text.len || is_one_of(text, words))
+    if (!text.len || slice_is_any_nocase(text, words))
         return true;
     unsigned char c = (unsigned char)text.ptr[0];
     return (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.' || c >= 0x80;
@@ -215,7 +208,7 @@ static enum truth text_equals(struct slice text, const struct constant *c, struc
     case TREE_NULL:
         if (slice_eq(text, c->text))
             return TRUTH_YES;
-        return is_one_of(slice_trim(text), nulls) ? TRUTH_UNSURE : TRUTH_NO;
+        return slice_is_any_nocase(slice_trim(text), nulls) ? TRUTH_UNSURE : TRUTH_NO;
     case TREE_LIST:
     case TREE_MAP:
         break;
@@ -250,7 +243,7 @@ static enum truth bool_equals(bool truth, const struct constant *c) {
     if (c->type == TREE_STRING && slice_is(c->text, truth ? "true" : "false"))
         return TRUTH_YES;
     if (c->type == TREE_STRING)
-        return is_one_of(c->text, truth ? yes : no) ? TRUTH_UNSURE : TRUTH_NO;
+        return slice_is_any_nocase(c->text, truth ? yes : no) ? TRUTH_UNSURE : TRUTH_NO;
     return is_number_type(c->type) && c->number == truth ? TRUTH_UNSURE : TRUTH_NO;
 }
 
@@ -261,7 +254,9 @@ static enum truth null_equals(const struct constant *c) {
     case TREE_NULL:
         return TRUTH_YES;
     case TREE_STRING:
-        return slice_is(c->text, "<nil>") ? TRUTH_YES : is_one_of(c->text, nulls) ? TRUTH_UNSURE : TRUTH_NO;
+        return slice_is(c->text, "<nil>")            ? TRUTH_YES
+               : slice_is_any_nocase(c->text, nulls) ? TRUTH_UNSURE
+                                                     : TRUTH_NO;
     case TREE_BOOL:
     case TREE_INT:
     case TREE_FLOAT:

@@ -60,12 +60,6 @@ static void format_run(struct code_job *j, const struct sandbox_outcome *o, stru
     }
 }
 
-static void answer_job(struct code_job *j, struct code_answer *answer) {
-    cleanup_arena struct arena a;
-    arena_init(&a);
-    code_answer_text(answer, arena_printf(&a, "Still running as job %s", j->id));
-}
-
 static void run_code(struct code_req *r) {
     struct code_run run = {
         .language = code_arg_bool(r, "typescript", true) ? SANDBOX_TYPESCRIPT : SANDBOX_JAVASCRIPT,
@@ -73,7 +67,7 @@ static void run_code(struct code_req *r) {
         .timeout_ms = TIMEOUT_MS,
         .memory_mb = SANDBOX_MEMORY_MB,
         .format = format_run,
-        .handle = answer_job,
+        .handle = code_job_answer_text,
     };
     if (run.code.len)
         code_start_run(r, &run);

@@ -119,12 +119,6 @@ static void format_run(struct code_job *j, const struct sandbox_outcome *o, stru
     execute_attach(j, &images, answer, &names);
 }
 
-static void answer_job(struct code_job *j, struct code_answer *answer) {
-    cleanup_arena struct arena a;
-    arena_init(&a);
-    code_answer_text(answer, arena_printf(&a, "Still running as job %s", j->id));
-}
-
 /* The code is passed as data; the prompt of the prelude runs it. */
 static void run(struct code_req *r, struct slice code, struct slice file, uint32_t argv,
                 struct code_run *how) {
@@ -161,7 +155,7 @@ static void run(struct code_req *r, struct slice code, struct slice file, uint32
                       1000;
     how->memory_mb = SANDBOX_MEMORY_MB;
     how->format = format_run;
-    how->handle = answer_job;
+    how->handle = code_job_answer_text;
     if (context.full)
         code_reply_text(r, SLICE("Error: the code is too large"), false);
     else
@@ -279,7 +273,7 @@ static void ask_packages(struct code_req *r,
         .timeout_ms = CODE_TIMEOUT_S * 1000,
         .memory_mb = SANDBOX_MEMORY_MB,
         .format = format,
-        .handle = answer_job,
+        .handle = code_job_answer_text,
         .reply = reply,
     };
     code_start_run(r, &how);

@@ -120,7 +120,7 @@ void span_forward(struct call *c, struct splice *text) {
     if (!parent.len)
         return;
     uint32_t node = parent_node(c);
-    uint32_t meta = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "_meta") : 0;
+    uint32_t meta = rpc_param(&m->tape, &m->rpc, "_meta");
     /* If the message has no place for it, it is sent without. */
     if (node)
         splice_value(text, &m->tape, node, parent);

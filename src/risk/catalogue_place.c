@@ -128,11 +128,6 @@ int risk_catalogue_open(const char *given, struct err *err) {
     return current.file.head ? 0 : err_set(err, "there is no catalogue: %s", why.text);
 }
 
-static bool same_file(const struct stat *a, const struct stat *b) {
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
-}
-
 void risk_catalogue_refresh(void) {
     const char *named = named_by_user(NULL);
     struct catalogue_file fresh = {0};
@@ -142,7 +137,7 @@ void risk_catalogue_refresh(void) {
     if (!current.tried)
         return;
     stat_replaceable(named, &now);
-    if (same_file(&now, &current.seen))
+    if (io_file_is_same(&now, &current.seen))
         return;
     current.seen = now;
     snprintf(path, sizeof(path), "%s", named ? named : "");

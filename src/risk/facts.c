@@ -5,11 +5,6 @@
 
 #define BRACKET_BYTES_MAX 40 /* a label in brackets before a description */
 
-static struct slice member_text(const struct tape *t, uint32_t obj, const char *key, struct arena *a) {
-    uint32_t node = tape_is(t, obj, TAPE_OBJECT) ? tape_get_str(t, obj, key) : 0;
-    return node && tape_is(t, node, TAPE_STRING) ? tape_text(t, node, a) : (struct slice){0};
-}
-
 /* Counts the leading words that all names of the server share, as long as a word is left. */
 static size_t shared_words(const struct risk_toolset *ctx, const struct slice *tokens, size_t count) {
     size_t n = 0;
@@ -236,7 +231,7 @@ static bool names_target(const struct slice *tokens, size_t count) {
 static bool is_target(const struct tape *t, uint32_t key, const struct slice *tokens, size_t count,
                       struct arena *a) {
     static const char *const written[] = {"output", "out", "dest", "destination", "dst", NULL};
-    struct slice said = risk_lower(member_text(t, key + 1, "description", a), 160, a);
+    struct slice said = risk_lower(tape_text_of(t, key + 1, "description", a), 160, a);
     return count == 1 && risk_one_of(tokens[0], written) &&
            (risk_contains(said, "path") || risk_contains(said, " file") || risk_contains(said, "uri"));
 }
@@ -287,10 +282,10 @@ static void gather_property(struct risk_facts *f, const struct tape *t, uint32_t
     uint32_t value = key + 1;
     if (!tape_is(t, value, TAPE_OBJECT))
         return;
-    struct slice type = member_text(t, value, "type", a);
+    struct slice type = tape_text_of(t, value, "type", a);
     f->operand_count +=
         count == 1 && last.len == 1 && (slice_is(type, "number") || slice_is(type, "integer"));
-    struct slice lower = risk_lower(member_text(t, value, "description", a), 160, a);
+    struct slice lower = risk_lower(tape_text_of(t, value, "description", a), 160, a);
     if (slice_is(last, "query") && (risk_contains(lower, "sql ") || risk_contains(lower, "cypher")))
         f->params |= RISK_PARAM_SQL;
     uint32_t values = tape_get_str(t, value, "enum");
@@ -300,7 +295,7 @@ static void gather_property(struct risk_facts *f, const struct tape *t, uint32_t
         gather_enum(f, t, values, risk_one_of(last, operations), a);
     } else if (risk_one_of(last, operations)) {
         f->op_free = true;
-        f->op_free_text = risk_lower(member_text(t, value, "description", a), RISK_PROSE_BYTES_MAX, a);
+        f->op_free_text = risk_lower(tape_text_of(t, value, "description", a), RISK_PROSE_BYTES_MAX, a);
     }
 }
 
@@ -413,12 +408,12 @@ void risk_facts_gather(struct risk_facts *f, const struct risk_toolset *ctx, con
     *f = (struct risk_facts){.ctx = ctx};
     if (!tape_is(t, tool, TAPE_OBJECT))
         return;
-    f->name = member_text(t, tool, "name", a);
+    f->name = tape_text_of(t, tool, "name", a);
     gather_name(f, a);
     drop_tool(f);
-    struct slice prose = slice_trim(member_text(t, tool, "description", a));
+    struct slice prose = slice_trim(tape_text_of(t, tool, "description", a));
     if (!prose.len)
-        prose = member_text(t, tool, "title", a);
+        prose = tape_text_of(t, tool, "title", a);
     gather_prose(f, past_brackets(prose), a);
     f->described_read_only = describes_read_only(f->lower);
     bool exchanged = risk_contains(f->lower, "oauth") || risk_contains(f->lower, "authorization code");

@@ -29,8 +29,7 @@ static void put_shape(const struct tape *t, uint32_t tool, struct arena *a, stru
     struct emit e;
     emit_init(&e, out);
     emit_array(&e);
-    uint32_t name = tape_get_str(t, tool, "name");
-    emit_str(&e, name && tape_is(t, name, TAPE_STRING) ? tape_text(t, name, a) : (struct slice){0});
+    emit_str(&e, tape_text_of(t, tool, "name", a));
     uint32_t props = tape_path(t, tool, "inputSchema", "properties", NULL);
     uint32_t required = tape_path(t, tool, "inputSchema", "required", NULL);
     size_t count = 0;

@@ -31,7 +31,7 @@ struct risk_lock {
 };
 
 static struct slice text_of(const struct tape *t, uint32_t node, struct arena *a) {
-    return node && tape_is(t, node, TAPE_STRING) ? tape_text(t, node, a) : (struct slice){0};
+    return node ? tape_text(t, node, a) : (struct slice){0};
 }
 
 /* `obj` 0 means absent, as in tape look-ups. */

@@ -174,7 +174,7 @@ static void check_parameters(const struct tape *t, uint32_t tool, struct arena *
     if (!required || !tape_is(t, required, TAPE_ARRAY))
         return;
     TAPE_FOR_ELEM(t, required, i) {
-        struct slice name = tape_is(t, i, TAPE_STRING) ? tape_text(t, i, a) : (struct slice){0};
+        struct slice name = tape_text(t, i, a);
         if (asks_for_conversation(name, a))
             risk_finding_add(f, RISK_EXFIL_PARAM, SLICE("inputSchema.required"), name, a);
     }
@@ -198,8 +198,7 @@ void risk_poison_tool(const struct risk_toolset *ctx, const struct risk_neighbou
                       const struct tape *t, uint32_t tool, struct arena *a, struct risk_findings *f) {
     if (!tape_is(t, tool, TAPE_OBJECT))
         return;
-    uint32_t name = tape_get_str(t, tool, "name");
-    check_name(near, name && tape_is(t, name, TAPE_STRING) ? tape_text(t, name, a) : (struct slice){0}, a, f);
+    check_name(near, tape_text_of(t, tool, "name", a), a, f);
     check_parameters(t, tool, a, f);
     uint32_t text = tape_get_str(t, tool, "description");
     uint32_t len = text ? tape_node(t, text)->len : 0;

@@ -2,13 +2,6 @@
 
 #include <stdlib.h>
 
-static bool has_word(struct slice text, struct slice word) {
-    for (size_t i = 0; i + word.len <= text.len; i++)
-        if (slice_eq_nocase(slice_of(text.ptr + i, word.len), word))
-            return true;
-    return false;
-}
-
 /* The next word; false when there is none left. */
 static bool next_word(struct slice *words, struct slice *ret_word) {
     *words = slice_trim(*words);
@@ -66,7 +59,7 @@ static struct slice name_without_host(const struct risk_published *s) {
 }
 
 static bool is_named(const struct risk_published *server, struct slice word) {
-    return has_word(name_without_host(server), word) || has_word(server->title, word);
+    return slice_has_nocase(name_without_host(server), word) || slice_has_nocase(server->title, word);
 }
 
 bool risk_search_names(const struct risk_published *server, struct slice words) {
@@ -81,7 +74,7 @@ static bool has_tool(const struct risk_published *server, struct slice word) {
     for (size_t i = 0; i < server->tools; i++) {
         struct risk_known known;
         risk_catalogue_get(server->first + i, &known);
-        if (has_word(known.tool, word))
+        if (slice_has_nocase(known.tool, word))
             return true;
     }
     return false;
@@ -100,8 +93,8 @@ bool risk_search_tool(const struct risk_known *known, const struct risk_publishe
     struct slice word;
     bool about_it = !slice_trim(words).len;
     while (next_word(&words, &word)) {
-        bool own =
-            has_word(known->tool, word) || slice_eq_nocase(slice_str(risk_class_name(known->cls)), word);
+        bool own = slice_has_nocase(known->tool, word) ||
+                   slice_eq_nocase(slice_str(risk_class_name(known->cls)), word);
         if (!own && !is_named(server, word))
             return false;
         about_it |= own;

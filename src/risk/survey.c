@@ -5,11 +5,6 @@
 #include "risk/tokens.h"
 #include "wire/emit.h"
 
-static struct slice name_of(const struct tape *t, uint32_t tool, struct arena *a) {
-    uint32_t node = tape_is(t, tool, TAPE_OBJECT) ? tape_get_str(t, tool, "name") : 0;
-    return node && tape_is(t, node, TAPE_STRING) ? tape_text(t, node, a) : (struct slice){0};
-}
-
 static void look_up(const struct risk_survey *s, struct risk_surveyed *tool) {
     if (!tool->printed)
         return;
@@ -37,7 +32,7 @@ static void survey_tool(struct risk_survey *s, struct neighbourhood *n, uint32_t
                         struct risk_surveyed *tool, struct arena *a) {
     const struct tape *t = s->in.t;
     tool->entry.node = node;
-    tool->entry.name = name_of(t, node, a);
+    tool->entry.name = tape_text_of(t, node, "name", a);
     tool->entry.tokens = tokens_of(t, node, a);
     risk_classify(&s->context, t, node, a, &tool->entry.report);
     risk_poison_tool(&s->context, &n->near, t, node, a, &tool->findings);

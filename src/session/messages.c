@@ -75,7 +75,7 @@ static void on_request(struct channel *ch, struct call *call, struct msg *m, str
 static void on_server_cancel(struct channel *ch, struct call *on, struct msg *m, struct splice *text,
                              struct arena *a) {
     struct session *s = ch->session;
-    uint32_t node = m->rpc.params ? tape_get_str(&m->tape, m->rpc.params, "requestId") : 0;
+    uint32_t node = rpc_param(&m->tape, &m->rpc, "requestId");
     struct session_out out = {.text = text, .msg = m};
     struct call *call = channel_call(ch, m, node);
     if (call && call->sink && call->modern) {

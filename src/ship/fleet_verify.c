@@ -98,9 +98,7 @@ static bool key_allowed(const struct fleet *f, const struct state_chain *chain) 
 /* ---- records about the fleet ---- */
 
 static struct slice text_of(struct fleet *f, const char *name) {
-    uint32_t node = tape_get_str(&f->tape, 0, name);
-    return node && tape_is(&f->tape, node, TAPE_STRING) ? tape_text(&f->tape, node, &f->arena)
-                                                        : (struct slice){0};
+    return tape_text_of(&f->tape, 0, name, &f->arena);
 }
 
 static void note_retired(struct fleet *f, struct slice text) {

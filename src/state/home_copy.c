@@ -446,9 +446,7 @@ static int check_file(struct copying *c, const struct manifest *m, uint32_t i, c
 }
 
 static int manifest_name(struct manifest *m, uint32_t i, const char **ret_name, struct err *err) {
-    uint32_t at = tape_is(&m->tape, i, TAPE_OBJECT) ? tape_get_str(&m->tape, i, "path") : 0;
-    struct slice name =
-        at && tape_is(&m->tape, at, TAPE_STRING) ? tape_text(&m->tape, at, &m->arena) : (struct slice){0};
+    struct slice name = tape_text_of(&m->tape, i, "path", &m->arena);
     if (!is_inside(name))
         return err_set(err, "the manifest is damaged: it names a file outside of the backup");
     *ret_name = arena_dup(&m->arena, name).ptr;

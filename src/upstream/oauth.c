@@ -83,10 +83,6 @@ static void fail(struct up_oauth *o, const char *fmt, ...) {
 
 /* ---- pure parts ---- */
 
-static bool same_origin(const struct http_url *a, const struct http_url *b) {
-    return a->tls == b->tls && a->port == b->port && slice_eq_nocase(a->host, b->host);
-}
-
 static struct slice path_of(const struct http_url *url) {
     struct slice path, rest = url->target;
     slice_cut(&rest, '?', &path);
@@ -96,7 +92,8 @@ static struct slice path_of(const struct http_url *url) {
 bool up_resource_covers(struct slice resource, struct slice url) {
     struct http_url a, b;
     const char *why;
-    if (http_parse_url(resource, &a, &why) < 0 || http_parse_url(url, &b, &why) < 0 || !same_origin(&a, &b))
+    if (http_parse_url(resource, &a, &why) < 0 || http_parse_url(url, &b, &why) < 0 ||
+        !http_is_same_origin(&a, &b))
         return false;
     struct slice above = path_of(&a), below = path_of(&b);
     if (slice_ends(above, SLICE("/")))
@@ -225,7 +222,7 @@ static void take_scopes(struct up_oauth *o, const struct tape *t) {
     if (o->wanted_scope.len || !list || !tape_is(t, list, TAPE_ARRAY))
         return;
     TAPE_FOR_ELEM(t, list, elem) {
-        struct slice one = tape_is(t, elem, TAPE_STRING) ? tape_text(t, elem, texts(o)) : (struct slice){0};
+        struct slice one = tape_text(t, elem, texts(o));
         if (one.len && o->wanted_scope.len + one.len < UP_SCOPE_MAX)
             o->wanted_scope = arena_printf(texts(o), "%.*s%s%.*s", SLICE_FMT(o->wanted_scope),
                                            o->wanted_scope.len ? " " : "", SLICE_FMT(one));

@@ -7,16 +7,9 @@
 
 /* ---- errors ---- */
 
-static bool mentions(struct slice text, struct slice word) {
-    for (size_t i = 0; i + word.len <= text.len; i++)
-        if (slice_eq_nocase(slice_of(text.ptr + i, word.len), word))
-            return true;
-    return false;
-}
-
 static bool mentions_session(struct slice text) {
     text = slice_upto(text, UP_ERROR_TEXT_MAX);
-    return mentions(text, SLICE("session")) || mentions(text, SLICE("not initialized"));
+    return slice_has_nocase(text, SLICE("session")) || slice_has_nocase(text, SLICE("not initialized"));
 }
 
 static void error_take(const struct tape *t, const struct rpc *rpc, struct up_error *out) {

@@ -110,10 +110,6 @@ static void resolve(const struct up_server *s, struct slice ref, struct buf *out
     buf_put_slice(out, ref);
 }
 
-static bool same_origin(const struct http_url *a, const struct http_url *b) {
-    return a->tls == b->tls && a->port == b->port && slice_eq_nocase(a->host, b->host);
-}
-
 /* False: the link is down. */
 static bool endpoint_take(struct sse_link *h, struct slice ref) {
     struct up_server *s = h->base.server;
@@ -125,7 +121,7 @@ static bool endpoint_take(struct sse_link *h, struct slice ref) {
     resolve(s, slice_trim(ref), &text);
     if (text.full || text.len > UP_URL_MAX)
         fault = "too long";
-    else if (http_parse_url(buf_slice(&text), &url, &fault) == 0 && !same_origin(&url, &s->at))
+    else if (http_parse_url(buf_slice(&text), &url, &fault) == 0 && !http_is_same_origin(&url, &s->at))
         fault = "it is on another host, port or scheme";
     if (!fault) {
         buf_reset(&h->post_head);

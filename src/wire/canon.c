@@ -73,13 +73,6 @@ static int by_utf16(const void *left, const void *right) {
     return (a.len > b.len) - (a.len < b.len);
 }
 
-static bool skipped(const struct tape *t, uint32_t key, const char *const *skip) {
-    for (; skip && *skip; skip++)
-        if (tape_eq(t, key, slice_str(*skip)))
-            return true;
-    return false;
-}
-
 /* Most objects have a handful of keys. */
 static void sort_keys(struct sort_key *keys, uint32_t count) {
     if (count > CANON_FEW_KEYS) {
@@ -100,7 +93,7 @@ static struct frame open_object(const struct tape *t, uint32_t obj, const char *
     uint32_t max = tape_node(t, obj)->count, count = 0;
     struct sort_key *keys = arena_alloc(a, sizeof *keys * (max + 1));
     TAPE_FOR_MEMBER(t, obj, key)
-    if (!skipped(t, key, skip))
+    if (!tape_eq_any(t, key, skip))
         keys[count++] = (struct sort_key){tape_text(t, key, a), key};
     sort_keys(keys, count);
     uint32_t *order = arena_alloc(a, sizeof *order * (max + 1));

@@ -181,6 +181,13 @@ bool emit_indented(struct buf *out, struct slice json) {
     return !out->full;
 }
 
+void emit_text(struct emit *e, const char *key, struct slice text) {
+    if (!text.len)
+        return;
+    emit_key(e, key);
+    emit_str(e, text);
+}
+
 void emit_time(struct emit *e, const char *key, uint64_t wall_ms) {
     char text[CLOCK_TEXT_MAX];
     if (!wall_ms)

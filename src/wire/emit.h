@@ -27,6 +27,8 @@ void emit_bool(struct emit *e, bool value);
 void emit_null(struct emit *e);
 void emit_raw(struct emit *e, struct slice json); /* a complete JSON value, as it is */
 
+/* A member with a text; nothing for an empty one. */
+void emit_text(struct emit *e, const char *key, struct slice text);
 /* A member with a time as RFC 3339 writes it; nothing for 0. */
 void emit_time(struct emit *e, const char *key, uint64_t wall_ms);
 /* A member with a list of strings. */

@@ -792,3 +792,7 @@ int http_parse_url(struct slice url, struct http_url *out, const char **ret_why)
     *out = made;
     return 0;
 }
+
+bool http_is_same_origin(const struct http_url *a, const struct http_url *b) {
+    return a->tls == b->tls && a->port == b->port && slice_eq_nocase(a->host, b->host);
+}

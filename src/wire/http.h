@@ -136,3 +136,4 @@ struct http_url {
 /* -1 and *ret_why when it is not such a URL, or has userinfo. Accepts any host of letters, digits, '-', '.'
  * and '_'; the caller checks the resolved address. */
 int http_parse_url(struct slice url, struct http_url *out, const char **ret_why);
+bool http_is_same_origin(const struct http_url *a, const struct http_url *b);

@@ -13,7 +13,6 @@ enum rpc_code {
     RPC_METHOD_NOT_FOUND = -32601,
     RPC_INVALID_PARAMS = -32602,
     RPC_INTERNAL = -32603,
-    RPC_NO_RESOURCE = -32002, /* of the legacy era */
     RPC_APPROVAL_REQUIRED = -32003,
     RPC_RESOURCE_NOT_FOUND = -32002, /* of the legacy era */
     RPC_URL_ELICITATION = -32042,    /* legacy era */
@@ -34,6 +33,15 @@ struct rpc {
     uint32_t params; /* an object when present */
     uint32_t body;   /* the value of result or error */
 };
+
+/* A member of params, or its text; 0, or empty, when there is none. */
+static inline uint32_t rpc_param(const struct tape *t, const struct rpc *rpc, const char *key) {
+    return rpc->params ? tape_get_str(t, rpc->params, key) : 0;
+}
+static inline struct slice rpc_param_text(const struct tape *t, const struct rpc *rpc, const char *key,
+                                          struct arena *a) {
+    return rpc->params ? tape_text_of(t, rpc->params, key, a) : (struct slice){0};
+}
 
 /* Reads the envelope of a parsed tape. 0, or the code to answer with and *ret_why. On failure out->id is the
  * id's node when a usable one was found, so the answer can carry it. */

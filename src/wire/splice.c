@@ -105,20 +105,13 @@ bool splice_drop_elems(struct splice *s, const struct tape *t, uint32_t arr,
     return !open || splice_replace(s, start, end, (struct slice){0});
 }
 
-static bool is_among(const struct tape *t, uint32_t key, const char *const *names) {
-    for (; names && *names; names++)
-        if (tape_eq(t, key, slice_str(*names)))
-            return true;
-    return false;
-}
-
 /* Each run of adjacent dropped members becomes one edit; added members precede those that stay. */
 bool splice_edit_members(struct splice *s, const struct tape *t, uint32_t obj, const char *const *drop,
                          struct slice add) {
     uint32_t inside = tape_node(t, obj)->start + 1, end = inside + tape_node(t, obj)->len - 2;
     uint32_t first = 0, last_end = 0, run_end = 0;
     TAPE_FOR_MEMBER(t, obj, key) {
-        if (is_among(t, key, drop)) {
+        if (tape_eq_any(t, key, drop)) {
             run_end = raw_end(t, key + 1);
             continue;
         }

@@ -718,6 +718,18 @@ struct slice tape_text(const struct tape *t, uint32_t i, struct arena *a) {
     return slice_of(text, decode(raw, text));
 }
 
+struct slice tape_text_of(const struct tape *t, uint32_t obj, const char *key, struct arena *a) {
+    uint32_t node = tape_get_str(t, obj, key);
+    return node ? tape_text(t, node, a) : (struct slice){0};
+}
+
+bool tape_eq_any(const struct tape *t, uint32_t i, const char *const *texts) {
+    for (; texts && *texts; texts++)
+        if (tape_eq(t, i, slice_str(*texts)))
+            return true;
+    return false;
+}
+
 struct slice tape_raw(const struct tape *t, uint32_t i) {
     const struct tape_node *n = &t->nodes[i];
     if (n->type == TAPE_STRING)

@@ -94,8 +94,13 @@ static inline bool tape_eq(const struct tape *t, uint32_t i, struct slice text) 
         return tape_eq_escaped(t, i, text);
     return n->len == text.len && (text.len == 0 || memcmp(t->src.ptr + n->start, text.ptr, text.len) == 0);
 }
-/* Decoded text of a string: borrowed from the source when it has no escapes, else built in the arena. */
+/* One of the texts? The list ends with NULL, and may be NULL. */
+bool tape_eq_any(const struct tape *t, uint32_t i, const char *const *texts);
+/* Decoded text of a string: borrowed from the source when it has no escapes, else built in the arena. Empty
+ * for other types. */
 struct slice tape_text(const struct tape *t, uint32_t i, struct arena *a);
+/* The text of a member; empty when it is absent or no string. */
+struct slice tape_text_of(const struct tape *t, uint32_t obj, const char *key, struct arena *a);
 /* Decodes one escape (at most 4 bytes) or one byte at *p inside a parsed string. Advances *p and returns the
  * number of bytes written to `out`. */
 size_t tape_unescape(const char **p, char *out);

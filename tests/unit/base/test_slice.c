@@ -69,10 +69,23 @@ static void test_order(void **state) {
     assert_true(slice_cmp(SLICE("\xff"), SLICE("a")) > 0); /* bytes, not signed characters */
 }
 
+static void test_words(void **state) {
+    (void)state;
+    static const char *const words[] = {"yes", "on", NULL};
+    assert_true(slice_is_any(SLICE("on"), words));
+    assert_false(slice_is_any(SLICE("ON"), words));
+    assert_false(slice_is_any(SLICE("o"), words));
+    assert_true(slice_is_any_nocase(SLICE("Yes"), words));
+    assert_false(slice_is_any_nocase(SLICE("yes "), words));
+    assert_true(slice_has_nocase(SLICE("Session not found"), SLICE("session")));
+    assert_true(slice_has_nocase(SLICE("no SESSION"), SLICE("session")));
+    assert_false(slice_has_nocase(SLICE("sessio"), SLICE("session")));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_equality), cmocka_unit_test(test_edges), cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_numbers),  cmocka_unit_test(test_order),
+        cmocka_unit_test(test_numbers),  cmocka_unit_test(test_order), cmocka_unit_test(test_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -207,12 +207,30 @@ static void test_full_buffer_is_said(void **state) {
     }
 }
 
+static void test_empty_text_is_no_member(void **state) {
+    (void)state;
+    cleanup_buf struct buf b;
+    struct emit e;
+    buf_init(&b, 100);
+    emit_init(&e, &b);
+    emit_object(&e);
+    emit_text(&e, "a", (struct slice){0});
+    emit_text(&e, "b", SLICE("c\n"));
+    emit_object_end(&e);
+    assert_true(slice_is(buf_slice(&b), "{\"b\":\"c\\n\"}"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shapes),           cmocka_unit_test(test_commas_by_level),
-        cmocka_unit_test(test_deepest),          cmocka_unit_test(test_integers),
-        cmocka_unit_test(test_doubles),          cmocka_unit_test(test_quote),
-        cmocka_unit_test(test_quote_reads_back), cmocka_unit_test(test_full_buffer_is_said),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_commas_by_level),
+        cmocka_unit_test(test_deepest),
+        cmocka_unit_test(test_integers),
+        cmocka_unit_test(test_doubles),
+        cmocka_unit_test(test_quote),
+        cmocka_unit_test(test_quote_reads_back),
+        cmocka_unit_test(test_full_buffer_is_said),
+        cmocka_unit_test(test_empty_text_is_no_member),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

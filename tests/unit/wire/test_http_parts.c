@@ -385,6 +385,26 @@ static void test_urls_refused(void **state) {
     assert_int_equal(http_parse_url(buf_slice(&b), &u, &why_text), -1);
 }
 
+static void test_same_origin(void **state) {
+    (void)state;
+    static const struct {
+        const char *a, *b;
+        bool same;
+    } cases[] = {
+        {"https://a.example/x", "https://A.Example:443/y?z", true},
+        {"https://a.example/x", "https://a.example:444/x", false},
+        {"https://a.example/x", "http://a.example:443/x", false},
+        {"https://a.example/x", "https://b.example/x", false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct http_url a, b;
+        const char *why;
+        assert_int_equal(http_parse_url(slice_str(cases[i].a), &a, &why), 0);
+        assert_int_equal(http_parse_url(slice_str(cases[i].b), &b, &why), 0);
+        assert_int_equal(http_is_same_origin(&a, &b), cases[i].same);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_accepts),
@@ -398,6 +418,7 @@ int main(void) {
         cmocka_unit_test(test_chunked_stays_ended),
         cmocka_unit_test(test_urls),
         cmocka_unit_test(test_urls_refused),
+        cmocka_unit_test(test_same_origin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -574,6 +574,15 @@ static void test_lookups(void **state) {
     TAPE_FOR_ELEM(&t, tape_get_str(&t, 0, "l"), i) { elements += tape_is(&t, i, TAPE_OBJECT); }
     assert_int_equal(members, 3);
     assert_int_equal(elements, 1);
+    static const char *const names[] = {"l", "_meta", NULL};
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    assert_true(slice_is(tape_text_of(&t, 0, "", &a), "e"));
+    assert_int_equal(tape_text_of(&t, 0, "p", &a).len, 0); /* no string */
+    assert_int_equal(tape_text_of(&t, 0, "nope", &a).len, 0);
+    assert_true(tape_eq_any(&t, tape_get_str(&t, 0, "p") + 1, names));
+    assert_false(tape_eq_any(&t, x, names));
+    assert_false(tape_eq_any(&t, x, NULL));
 }
 
 static void test_texts(void **state) {
