@@ -16,6 +16,7 @@
 #define ADMIN_SIGN_INS_MAX 16         /* concurrent sign-ins at identity providers */
 #define ADMIN_SIGN_IN_MS 600000       /* how long a sign-in at the provider's page may take */
 #define ADMIN_SESSION_MS 3600000      /* after which users must sign in again, unless configured */
+#define ADMIN_REPLAY_SERVERS_MAX 256  /* servers whose calls one replay judges */
 #define ADMIN_STREAMS_MAX 64          /* live streams */
 #define ADMIN_TAIL_MS 250             /* interval of checks for new records */
 #define ADMIN_TAIL_RECORDS_MAX 500    /* records sent per check */

@@ -169,7 +169,7 @@ const char api_schemas[] = "{"
     MEMBER("Explanation", HAS(
         MEMBER("verdict", ONE_OF("\"allow\",\"deny\",\"approve\"")) "," MEMBER("reason", TEXT) "," MEMBER("rule", TEXT) "," MEMBER("pointer", TEXT) ","
         MEMBER("text", TEXT) "," MEMBER("detail", TEXT) "," MEMBER("trace", LIST(OBJECT))) NEEDS("\"verdict\",\"reason\",\"trace\"")) ","
-    MEMBER("ReplayQuestion", HAS(MEMBER("policy_text", TEXT) "," MEMBER("since", TIME)) ONLY NEEDS("\"policy_text\"")) ","
+    MEMBER("ReplayQuestion", HAS(MEMBER("policy_text", TEXT) "," MEMBER("since", TIME) "," MEMBER("servers", LIST(TEXT))) ONLY NEEDS("\"policy_text\"")) ","
     MEMBER("Change", HAS(
         MEMBER("count", NUMBER) "," MEMBER("by", LIST(OBJECT))) NEEDS("\"count\",\"by\"")) ","
     MEMBER("Replay", HAS(

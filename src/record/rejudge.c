@@ -28,6 +28,7 @@ struct change {
 
 struct rejudge {
     const struct policy *policy;
+    const struct rejudge_scope *scope; /* while the log is read */
     struct policy_memory memory;
     struct arena keep;
     struct map changes;
@@ -177,10 +178,17 @@ static void replay_decide(struct rejudge *r, const struct audit_entry *e, const 
     replay_compare(r, e, &v);
 }
 
+static bool in_scope(const struct rejudge_scope *scope, const struct audit_record *r) {
+    for (size_t i = 0; i < scope->server_count; i++)
+        if (slice_eq(scope->servers[i], r->text[AUDIT_SERVER]))
+            return true;
+    return !scope->server_count;
+}
+
 static bool replay_entry(void *ctx, const struct audit_entry *e) {
     struct rejudge *r = ctx;
     struct slice mode = e->record->text[AUDIT_ARGS_MODE], text = e->record->text[AUDIT_ARGS];
-    if (!judged_by_policy(e->record))
+    if (!judged_by_policy(e->record) || !in_scope(r->scope, e->record))
         return true;
     cleanup_tape struct tape args;
     cleanup_arena struct arena arena;
@@ -267,6 +275,7 @@ int rejudge_log(const char *home, const struct policy *policy, const struct reju
                                   .text = {[AUDIT_SERVER] = scope->server, [AUDIT_GRANT] = scope->grant}};
     cleanup_audit_log struct audit_log *log = NULL;
     r->policy = policy;
+    r->scope = scope;
     arena_init(&r->keep);
     map_init(&r->changes);
     map_init(&r->failed);

@@ -13,6 +13,8 @@ struct rejudge;
 struct rejudge_scope {
     uint64_t since_us, until_us; /* 0: no bound */
     struct slice server, grant;  /* matched as by audit_filter; empty: any */
+    const struct slice *servers; /* only calls to these, by their whole names */
+    size_t server_count;         /* 0: any */
 };
 
 /* Blocks: not for the loop's thread. */

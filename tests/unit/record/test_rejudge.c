@@ -85,6 +85,13 @@ static void test_scope_is_kept_to(void **state) {
         "'calls':0");
     assert_has(replay("{'version':'1','default':'deny'}", &(struct rejudge_scope){.until_us = 1}, true),
                "'calls':0");
+    const struct slice names[] = {SLICE("other"), SLICE("file"), SLICE("files")};
+    assert_has(replay("{'version':'1','default':'deny'}",
+                      &(struct rejudge_scope){.servers = names, .server_count = 2}, true),
+               "'calls':0");
+    assert_has(replay("{'version':'1','default':'deny'}",
+                      &(struct rejudge_scope){.servers = names, .server_count = 3}, true),
+               "'calls':5");
 }
 
 static void test_text_for_people_names_the_tools(void **state) {
