@@ -97,7 +97,7 @@ export interface Grant {
 export interface Approval {
   id: string; status: 'pending' | 'approved' | 'denied' | 'expired' | 'used'; identity: string; session?: string; server?: string; tool: string;
   arguments?: unknown; arguments_cut?: boolean; text?: string; rule?: string; policy?: string; approvers?: string[]; created_at: string;
-  expires_at: string; asked: number; decided_at?: string; decided_by?: string; note?: string; used_at?: string; digest: string;
+  expires_at: string; asked: number; decided_at?: string; decided_by?: string; note?: string; used_at?: string; digest: string; arguments_hash?: string;
   stale?: string; class?: string; repeat_until?: string; repeat_any?: boolean; url?: string;
 }
 

@@ -82,7 +82,12 @@ const FINDINGS: Record<string, string> = {
 export const findingName = (name: string) => FINDINGS[name] ?? name;
 
 // Why a call was refused, in words.
-const REASONS: Record<string, string> = { rule: 'a rule', limit: 'a limit', default: 'not listed', stopped: 'kill switch', pin: 'changed definition', poison: 'poisoned definition', approval: 'approval', fault: 'a fault' };
+export const REASONS: Record<string, string> = { rule: 'a rule', limit: 'a limit', default: 'not listed', hidden: 'hidden', approval: 'approval', flow: 'a flow', method: 'the method', schema: 'not its schema', ambiguous_arguments: 'ambiguous arguments', pin: 'changed definition', poison: 'poisoned definition', stopped: 'kill switch', fault: 'a fault' };
 export const reasonName = (reason: string) => REASONS[reason] ?? reason.replaceAll('_', ' ');
+
+// How a call ended, in words.
+export const OUTCOMES: Record<string, string> = { ok: 'ok', tool_error: 'tool error', rpc_error: 'protocol error', denied: 'denied', approval: 'waits for approval', timeout: 'timed out', cancelled: 'cancelled', gone: 'server gone', refused: 'refused', result_too_large: 'result too large' };
+export const outcomeName = (status: string) => OUTCOMES[status] ?? status.replaceAll('_', ' ');
+export const many = (n: number, one: string, more = `${one}s`) => `${count(n)} ${n === 1 ? one : more}`;
 
 export const json = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value, null, 2) ?? '');

@@ -1,7 +1,7 @@
 // A form from a JSON Schema: what a person can fill in is fields, everything else is JSON.
 import { useState } from 'preact/hooks';
 import { json, plain } from './format';
-import { Check, Field, Input, Select } from './ui';
+import { Field, Input, Select } from './ui';
 
 const typeOf = (schema: any): string => {
   const type = Array.isArray(schema?.type) ? schema.type.find((t: string) => t !== 'null') : schema?.type;
@@ -30,7 +30,7 @@ function One({ name, schema, required, value, onValue }: { name: string; schema:
     case 'integer': case 'number':
       return <Field label={label} hint={hint}><Input type="number" step={typeOf(schema) === 'integer' ? 1 : 'any'} value={value === undefined ? '' : String(value)} onValue={(v) => onValue(v === '' ? undefined : Number(v))} placeholder={schema.default !== undefined ? String(schema.default) : undefined} /></Field>;
     case 'boolean':
-      return <Check checked={value === true} onChange={(on) => onValue(on ? true : required ? false : undefined)}>{label}{hint ? <span class="muted"> {hint}</span> : null}</Check>;
+      return <Field label={label} hint={hint}><Select value={value === undefined ? '' : String(value)} onValue={(v) => onValue(v ? v === 'true' : undefined)} options={[['', 'not given'], ['true', 'yes'], ['false', 'no']]} /></Field>;
     case 'enum':
       return <Field label={label} hint={hint}><Select value={value === undefined ? '' : JSON.stringify(value)} onValue={(v) => onValue(v ? JSON.parse(v) : undefined)} options={[['', 'not given'], ...schema.enum.map((x: unknown): [string, string] => [JSON.stringify(x), plain(x)])]} /></Field>;
     default:

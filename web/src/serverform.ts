@@ -16,6 +16,7 @@ export function readCommand(line: string): string[] {
     else if (/\s/.test(c)) { if (word !== null) words.push(word); word = null; }
     else word = (word ?? '') + c;
   }
+  if (quote) throw new Error(`The command has a ${quote} that is not closed.`);
   if (word !== null) words.push(word);
   return words;
 }
@@ -23,8 +24,11 @@ export function readCommand(line: string): string[] {
 const quoted = (word: string) => (/^[\w@%+=:,./${}-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
 export const commandLine = (command?: string, args?: string[]) => (command ? [command, ...(args ?? [])].map((w) => quoted(String(w))).join(' ') : '');
 
-export const readPairs = (text: string, sign: string): Record<string, string> => Object.fromEntries(text.split('\n').map((l) => l.trim()).filter((l) => l.includes(sign))
-  .map((l) => [l.slice(0, l.indexOf(sign)).trim(), l.slice(l.indexOf(sign) + 1).trim()]).filter(([name]) => name));
+export const readPairs = (text: string, sign: string): Record<string, string> => Object.fromEntries(text.split('\n').map((l) => l.trim()).filter(Boolean).map((l) => {
+  const at = l.indexOf(sign);
+  if (at < 1) throw new Error(`\`${l}\` is no ${sign === '=' ? 'NAME=VALUE' : 'Name: value'}.`);
+  return [l.slice(0, at).trim(), l.slice(at + 1).trim()];
+}));
 
 // The first server of `mcpServers`, `servers`, or one entry alone.
 export function readSnippet(text: string): { name: string; kind: string; line: string; url: string; env: string; headers: string } | null {

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { get, part, post, query, type Policy, type Record_ } from './api';
 import { OP_NAMES } from './board';
-import { duration } from './format';
+import { duration, outcomeName } from './format';
 import { href, useData } from './state';
 import { Badge, Button, Text, Verdict } from './ui';
 
@@ -20,10 +20,11 @@ export function Explain({ record: r }: { record: Record_ }) {
   const [answer, setAnswer] = useState<Explanation | null>(null);
   const ask = async () => {
     const policies = (await get<Policy[]>('policies')).filter((p) => p.id);
-    const one = policies.find((p) => p.server === r.server) ?? policies.find((p) => p.name === r.policy) ?? policies[0];
+    const named = policies.filter((p) => p.name === r.policy); // a grant may have a policy of its own
+    const one = named.find((p) => p.server === r.server) ?? named[0] ?? policies.find((p) => p.server === r.server) ?? policies[0];
     if (!one) throw new Error('No policy file is in force.');
     const { text } = await get<{ text: string }>(`policies/${part(one.id!)}`);
-    setAnswer(await post<Explanation>('policies/explain', { policy_text: text, tool: r.tool, ...(r.server && { server: r.server }), ...(r.class && { class: r.class }), arguments: r.args as Record<string, unknown> }));
+    setAnswer(await post<Explanation>('policies/explain', { policy_text: text, tool: r.tool, ...(r.server && { server: r.server }), ...(r.grant && { grant: r.grant }), ...(r.class && { class: r.class }), arguments: r.args as Record<string, unknown> }));
   };
   return answer ? <><h3>By the policy of today</h3><Explained answer={answer} /></> : <div class="row"><Button small onClick={ask}>Explain</Button><span class="muted small">by the policy that is in force now</span></div>;
 }
@@ -33,5 +34,5 @@ export function InnerCalls({ call, except }: { call: number; except?: number }) 
   const inner = useData<Record_[]>(`audit${query({ parent: call, limit: 100 })}`, { when: (r) => r.parent === call });
   const calls = (inner.data ?? []).filter((x) => x.seq !== except && x.parent === call && x.kind === 'decision').reverse();
   if (!calls.length) return null;
-  return <><h3>Calls made by this run</h3><ul class="plain-list" data-inner>{calls.map((x) => <li key={x.seq}><Verdict verdict={x.verdict} /> <a href={href(`activity${query({ parent: call, seq: x.seq })}`)}><Text value={`${x.server ?? ''} · ${x.tool ?? x.method}`} /></a>{x.outcome ? <span class="muted"> {x.outcome.status}, {duration(x.outcome.latency_us)}</span> : null}</li>)}</ul></>;
+  return <><h3>Calls made by this run</h3><ul class="plain-list" data-inner>{calls.map((x) => <li key={x.seq}><Verdict verdict={x.verdict} /> <a href={href(`activity${query({ parent: call, seq: x.seq })}`)}><Text value={`${x.server ?? ''} · ${x.tool ?? x.method}`} /></a>{x.outcome ? <span class="muted"> {outcomeName(x.outcome.status)}, {duration(x.outcome.latency_us)}</span> : null}</li>)}</ul></>;
 }

@@ -1,6 +1,6 @@
 // The pieces that every view is made of.
-import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { createContext, type ComponentChildren, type JSX } from 'preact';
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { ago, fullTime, json, localTime, pieces, plain } from './format';
 
 // ---- text ----
@@ -12,9 +12,21 @@ export function Text({ value }: { value: unknown }) {
   return <>{all.map((p) => (p.unseen ? <span class="unseen" title="a character that cannot be seen">{p.text}</span> : p.text))}</>;
 }
 
+// The arguments of a call. Texts of several lines stand below the rest as they are: nobody can judge code or SQL with `\n` in it.
+export function Arguments({ value }: { value: unknown }) {
+  const members = value && typeof value === 'object' && !Array.isArray(value) ? Object.entries(value) : [];
+  const long = members.filter(([, v]) => typeof v === 'string' && v.trim().includes('\n'));
+  if (!long.length) return <Code value={value} />;
+  const rest = members.filter((one) => !long.includes(one));
+  return <>{rest.length ? <Code value={Object.fromEntries(rest)} /> : null}{long.map(([name, text]) => <div key={name} class="stack tight"><code><Text value={name} /></code><Code value={text} /></div>)}</>;
+}
+
 export const Code = ({ value, wrap = true }: { value: unknown; wrap?: boolean }) => (
   <pre class={`code${wrap ? ' wrap' : ''}`} tabIndex={0}><Text value={json(value)} /></pre>
 );
+
+// Where nothing can be hovered over, the whole time.
+export const WholeTime = ({ at }: { at: string }) => <time dateTime={at}>{fullTime(at)}</time>;
 
 export function Time({ at, relative = false }: { at?: string | null; relative?: boolean }) {
   if (!at) return <span class="muted">–</span>;
@@ -75,16 +87,21 @@ export const Pairs = ({ rows, wide }: { rows: ([string, ComponentChildren] | nul
 
 // ---- controls ----
 
+// Takes the error of a button's action; a dialog shows it inside, because it covers everything else.
+const FaultContext = createContext<(text: string) => void>((text) => { if (text) toast(text, 'deny'); });
+
 interface ButtonProps { children: ComponentChildren; onClick?: (e: MouseEvent) => unknown; tone?: 'primary' | 'danger' | 'plain' | 'ghost'; small?: boolean; disabled?: boolean; type?: 'button' | 'submit'; title?: string; label?: string; pressed?: boolean }
 export function Button({ children, onClick, tone = 'plain', small, disabled, type = 'button', title, label, pressed }: ButtonProps) {
   const [busy, setBusy] = useState(false);
   const alive = useRef(true);
+  const tell = useContext(FaultContext);
   useEffect(() => () => { alive.current = false; }, []);
   const act = async (event: MouseEvent) => {
     const result = onClick?.(event);
     if (!(result instanceof Promise)) return;
     setBusy(true);
-    try { await result; } catch (error) { toast(error instanceof Error ? error.message : String(error), 'deny'); }
+    tell('');
+    try { await result; } catch (error) { tell(error instanceof Error ? error.message : String(error)); }
     if (alive.current) setBusy(false);
   };
   return <button type={type} class={`button ${tone}${small ? ' small' : ''}`} onClick={act} disabled={disabled || busy} title={title} aria-label={label} aria-busy={busy} aria-pressed={pressed}>{children}</button>;
@@ -149,15 +166,19 @@ export function Copy({ text, label = 'Copy' }: { text: string; label?: string })
 
 export function Dialog({ title, onClose, children, footer, wide }: { title: string; onClose: () => void; children: ComponentChildren; footer?: ComponentChildren; wide?: boolean }) {
   const ref = useRef<HTMLDialogElement>(null);
+  const [fault, setFault] = useState('');
   useEffect(() => { ref.current?.showModal(); }, []);
   return (
+    <FaultContext.Provider value={setFault}>
     <dialog ref={ref} class={wide ? 'wide' : ''} aria-label={title} onClose={onClose} onClick={(e) => { if (e.target === ref.current) ref.current?.close(); }}>
       <div class="dialog">
         <header><h2>{title}</h2><button type="button" class="close" aria-label="Close" onClick={() => ref.current?.close()}>×</button></header>
         <div class="body">{children}</div>
+        {fault ? <div class="pad"><Fault error={fault} /></div> : null}
         {footer ? <footer>{footer}</footer> : null}
       </div>
     </dialog>
+    </FaultContext.Provider>
   );
 }
 

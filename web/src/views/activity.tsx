@@ -1,10 +1,10 @@
 // Every decision, with filters, a live tail and the details of one.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { get, part, query, type Record_, type Status } from '../api';
-import { bytes, count, duration, reasonName } from '../format';
+import { get, part, query, type Approval, type Record_, type Status } from '../api';
+import { bytes, count, duration, outcomeName, OUTCOMES, reasonName, REASONS } from '../format';
 import { go, href, useData, useLive, useMay, usePlace } from '../state';
 import { Explain, InnerCalls } from '../trace';
-import { Badge, Between, Button, Code, Copy, Drawer, Empty, Fault, Field, Pairs, RiskClass, Segmented, Select, Table, Text, Time, Typed, Verdict } from '../ui';
+import { Arguments, Badge, Between, Button, Code, Copy, Drawer, Empty, Fault, Field, Pairs, RiskClass, Segmented, Select, Table, Text, Time, Typed, Verdict, WholeTime } from '../ui';
 
 const PAGE = 100;
 const KEPT = 1000; // rows that a live list keeps, unless older ones were asked for
@@ -20,6 +20,13 @@ const before = (time: string) => {
 };
 const keyOf = (r: Record_) => (r.chain ? `${r.chain}:${r.seq}` : String(r.seq));
 
+// The request for approval that a call has made.
+function Waiting({ record: r }: { record: Record_ }) {
+  const asked = useData<Approval[]>(`approvals${query({ identity: r.identity, limit: 1000 })}`, { when: (x) => !!x.event?.startsWith('approval_') });
+  const one = asked.data?.find((a) => a.tool === r.tool && a.server === r.server && a.arguments_hash === r.args_hash);
+  return one ? <a class="button small" href={href(`approvals/${part(one.id)}`)}>Approval: {one.status}</a> : null;
+}
+
 function Detail({ seq, chain, onClose }: { seq: number; chain?: string; onClose: () => void }) {
   const { data: r, error } = useData<Record_>(`audit/${seq}${query({ chain })}`);
   const edits = useMay('policy-manager');
@@ -29,10 +36,11 @@ function Detail({ seq, chain, onClose }: { seq: number; chain?: string; onClose:
       {error ? <Fault error={error} /> : null}
       {r ? (
         <div class="stack">
-          <div class="row"><Verdict verdict={r.verdict} shadow={r.shadow} /><RiskClass name={r.class} />{o ? <Badge tone={o.status === 'ok' ? 'allow' : 'deny'}>{o.status}</Badge> : r.kind === 'decision' && r.verdict === 'allow' ? <Badge>no outcome yet</Badge> : null}</div>
+          <div class="row"><Verdict verdict={r.verdict} shadow={r.shadow} />{r.kind === 'event' ? null : <RiskClass name={r.class} />}{o ? <Badge tone={o.status === 'ok' ? 'allow' : 'deny'}>{outcomeName(o.status)}</Badge> : r.kind === 'decision' && r.verdict === 'allow' ? <Badge>no outcome yet</Badge> : null}</div>
           {r.text ? <p class="says"><Text value={r.text} /></p> : null}
           <div class="row">
             <Copy text={`${location.origin}${href(`activity${query({ seq, chain })}`)}`} label="Copy link" />
+            {r.verdict === 'approve' && !r.chain ? <Waiting record={r} /> : null}
             {edits && r.kind === 'decision' && r.tool && r.server ? <>
               {r.verdict !== 'allow' ? <a class="button small" href={href(`policies${query({ server: r.server, tool: r.tool, do: 'allow' })}`)}>Allow this…</a> : null}
               <a class="button small" href={href(`policies${query({ server: r.server, tool: r.tool, do: 'limit' })}`)}>Limit this…</a>
@@ -40,17 +48,17 @@ function Detail({ seq, chain, onClose }: { seq: number; chain?: string; onClose:
             </> : null}
           </div>
           <Pairs rows={[
-            ['Time', <Time at={r.time} />], r.gate ? ['Gate', <Text value={r.gate} />] : null, r.event ? ['Event', <Text value={r.event} />] : null, ['Who', r.identity ? <a href={href(`activity${query({ identity: r.identity })}`)}><Text value={r.identity} /></a> : undefined],
-            ['Server', r.server ? <a href={href(`servers/${part(r.server)}`)}><Text value={r.server} /></a> : undefined], ['Tool', r.tool ? <Text value={r.tool} /> : undefined], ['Method', r.method],
+            ['Time', <WholeTime at={r.time} />], r.gate ? ['Gate', <Text value={r.gate} />] : null, r.event ? ['Event', <Text value={r.event} />] : null, ['Who', r.identity ? <a href={href(`activity${query({ identity: r.identity })}`)}><Text value={r.identity} /></a> : undefined],
+            ['Server', r.server ? <a href={href(`servers/${part(r.server)}`)}><Text value={r.server} /></a> : undefined], ['Tool', r.tool ? <a href={href(`activity${query({ server: r.server, tool: r.tool })}`)}><Text value={r.tool} /></a> : undefined], ['Method', r.method],
             ['Rule', r.rule ? <Text value={r.rule} /> : undefined], ['Rule path', r.pointer ? <code><Text value={r.pointer} /></code> : undefined], ['Reason', r.reason && r.reason !== 'none' ? reasonName(r.reason) : undefined],
-            ['Policy', r.policy ? <><Text value={r.policy} /> {r.policy_version ? <span class="muted">version {r.policy_version}</span> : null}</> : undefined],
-            ['Session', r.session ? <code><Text value={r.session.slice(0, 16)} /></code> : undefined],
+            [r.kind === 'event' && !/policy|reload/.test(r.event ?? '') ? 'File' : 'Policy', r.policy ? <><Text value={r.policy} /> {r.policy_version ? <span class="muted">version {r.policy_version}</span> : null}</> : undefined],
+            ['Session', r.session ? <a href={href(`activity${query({ session: r.session, range: '' })}`)}><code><Text value={r.session.slice(0, 16)} /></code></a> : undefined],
             ['Latency', o ? duration(o.latency_us) : undefined], ['Request', o ? bytes(o.bytes_in) : undefined], ['Answer', o ? bytes(o.bytes_out) : undefined], ['Error', o?.text ? <Text value={o.text} /> : undefined],
             ['Made by', r.parent ? <a href={href(`activity${query({ parent: r.parent })}`)}>code run {r.parent}</a> : undefined],
             ['Arguments hash', r.args_hash ? <code class="hash">{r.args_hash}</code> : undefined], ['Definition', r.fingerprint ? <code class="hash">{r.fingerprint}</code> : undefined],
             ['Policy hash', r.policy_hash ? <code class="hash">{r.policy_hash}</code> : undefined], ['Record hash', r.hash ? <code class="hash">{r.hash}</code> : undefined],
           ]} />
-          {r.args !== undefined ? <><h3>Arguments{r.args_mode === 'keys' ? ' (names only: audit.arguments is “keys”)' : r.args_mode === 'tokenized' ? ' (personal data as tokens)' : ''}</h3><Code value={r.args} /></> : null}
+          {r.args !== undefined ? <><h3>Arguments{r.args_mode === 'keys' ? ' (names only: audit.arguments is “keys”)' : r.args_mode === 'tokenized' ? ' (personal data as tokens)' : ''}</h3><Arguments value={r.args} /></> : null}
           {edits && r.kind === 'decision' && r.tool && r.args_mode === 'full' ? <Explain record={r} /> : null}
           {r.shadow ? <><h3>Shadow verdicts</h3><Code value={r.shadow} /></> : null}
           {r.call ? <InnerCalls call={r.call} except={seq} /> : null}
@@ -159,12 +167,12 @@ export function Activity() {
         {range === 'between' ? <Between {...between} onRange={(from, to) => set({ range: '', since: from, until: to })} /> : null}
         {panel ? (
           <div class="filters more">
-            <Field label="Outcome"><Select value={filters.outcome} onValue={(v) => set({ outcome: v })} options={[['', 'Any'], 'ok', 'tool_error', 'rpc_error', 'denied', 'approval', 'timeout', 'cancelled', 'gone', 'refused']} /></Field>
+            <Field label="Outcome"><Select value={filters.outcome} onValue={(v) => set({ outcome: v })} options={[['', 'Any'], ...Object.entries(OUTCOMES)]} /></Field>
             <Field label="Class"><Select value={filters.class} onValue={(v) => set({ class: v })} options={[['', 'Any'], 'Read', 'Write', 'Execute', 'Destructive', 'Financial']} /></Field>
             <Field label="Shadow"><Select value={filters.shadow} onValue={(v) => set({ shadow: v })} options={[['', 'Any'], ['1', 'Only with a shadow verdict']]} /></Field>
             <Field label="Kind"><Select value={filters.kind} onValue={(v) => set({ kind: v })} options={[['', 'Decisions'], ['event', 'Events of the gate'], ['all', 'Everything']]} /></Field>
             <Field label="Rule"><Typed value={filters.rule} onValue={(v) => set({ rule: v })} /></Field>
-            <Field label="Reason"><Typed value={filters.reason} onValue={(v) => set({ reason: v })} /></Field>
+            <Field label="Reason"><Select value={filters.reason} onValue={(v) => set({ reason: v })} options={[['', 'Any'], ...Object.entries(REASONS)]} /></Field>
             <Field label="Grant"><Typed value={filters.grant} onValue={(v) => set({ grant: v })} /></Field>
             <Field label="Session"><Typed value={filters.session} onValue={(v) => set({ session: v })} /></Field>
             <Field label="Method"><Typed value={filters.method} onValue={(v) => set({ method: v })} /></Field>
@@ -187,8 +195,8 @@ export function Activity() {
               { head: 'Verdict', cell: (r) => <Verdict verdict={r.verdict ?? (r.kind === 'event' ? undefined : '')} shadow={r.shadow} /> },
               { head: 'Call', class: 'grow', cell: (r) => <span class="call"><Text value={r.event ? r.event : r.tool ?? r.method} /> <span class="muted"><Text value={r.server ?? ''} /></span><span class="only-phone muted"><Text value={r.identity ?? ''} /></span></span> },
               { head: 'Who', class: 'who', cell: (r) => <Text value={r.identity ?? ''} /> },
-              { head: 'Rule', hide: 'phone', cell: (r) => <span class="clip" title={r.rule}><Text value={r.rule ?? r.text ?? ''} /></span> },
-              { head: 'Outcome', hide: 'phone', cell: (r) => (r.outcome ? <Badge tone={r.outcome.status === 'ok' ? 'quiet' : r.outcome.status === 'denied' ? 'deny' : 'approve'}>{r.outcome.status}</Badge> : '') },
+              { head: filters.kind ? 'Rule or text' : 'Rule', hide: 'phone', cell: (r) => <span class="clip" title={r.rule}><Text value={r.rule ?? r.text ?? ''} /></span> },
+              { head: 'Outcome', hide: 'phone', cell: (r) => (r.outcome ? <Badge tone={r.outcome.status === 'ok' ? 'quiet' : r.outcome.status === 'denied' ? 'deny' : 'approve'}>{outcomeName(r.outcome.status)}</Badge> : '') },
               { head: 'Latency', class: 'number', hide: 'phone', cell: (r) => (r.outcome ? duration(r.outcome.latency_us) : '') },
             ]} />
           ) : busy ? <p class="muted pad">Loading…</p> : <Empty title={any ? 'No record fits these filters' : 'No calls yet'}>{any ? 'Widen the time range, or clear a filter.' : 'Every call of a tool is on record here, whatever became of it.'}</Empty>}

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { part, post, query, type Approval, type Record_ } from '../api';
 import { until } from '../format';
 import { go, href, useData, useMay, useMe, useNow, usePlace } from '../state';
-import { Badge, Button, Check, Code, Copy, Dialog, Empty, Fault, Field, Input, Notice, Pairs, Panel, RiskClass, Segmented, Select, State, Table, Text, Time, toast } from '../ui';
+import { Arguments, Badge, Button, Check, Copy, Dialog, Empty, Fault, Field, Input, Notice, Pairs, Panel, RiskClass, Segmented, Select, State, Table, Text, Time, toast, Words } from '../ui';
 
 const changed = (r: Record_) => !!r.event?.startsWith('approval_') || r.verdict === 'approve';
 
@@ -38,9 +38,9 @@ export function ApprovalCard({ approval: a, onDone, open }: { approval: Approval
         <div class="title"><strong class="tool"><Text value={a.server ? `${a.server} · ${a.tool}` : a.tool} /></strong><RiskClass name={a.class} /></div>
         {a.status === 'pending' ? <span class={`timeleft${left < 120 ? ' soon' : ''}`}>{until(a.expires_at, now)} left</span> : <State name={a.status} />}
       </header>
-      {a.stale ? <Notice tone="approve"><strong>Stale.</strong> {a.stale} The agent has to ask again; an approval of this one lets nothing pass.</Notice> : null}
+      {a.stale ? <Notice tone="approve"><strong>Stale.</strong> <Words text={a.stale} /> The agent has to ask again; an approval of this one lets nothing pass.</Notice> : null}
       {a.text ? <p class="says"><Text value={a.text} /></p> : null}
-      <Code value={a.arguments ?? {}} />
+      <Arguments value={a.arguments ?? {}} />
       {a.arguments_cut ? <p class="muted small">The arguments are longer than what is kept for display; the approval is for all of them.</p> : null}
       <Pairs rows={[
         ['Who', <Text value={a.identity} />], ['Rule', a.rule ? <><Text value={a.rule} />{a.policy ? <span class="muted"> in <Text value={a.policy} /></span> : null}</> : undefined],
@@ -107,7 +107,7 @@ export function Approvals() {
         <>
           {pending.error ? <Fault error={pending.error} retry={pending.reload} /> : null}
           {pending.data?.length ? <div class="cards">{pending.data.map((a) => <ApprovalCard key={a.id} approval={a} onDone={pending.reload} />)}</div>
-            : pending.data ? <Panel><Empty title="Nothing waits for a person">Calls that a policy sends to approval appear here as they are made.</Empty></Panel> : <p class="muted">Loading…</p>}
+            : pending.data ? <Panel><Empty title="Nothing waits for a person">Calls that a policy sends to approval appear here as they are made.</Empty></Panel> : pending.error ? null : <p class="muted">Loading…</p>}
         </>
       ) : (
         <Panel flush>
@@ -118,7 +118,7 @@ export function Approvals() {
             { head: 'State', cell: (a) => <><State name={a.status} />{a.stale ? <Badge tone="approve">stale</Badge> : null}</> },
             { head: 'By', cell: (a) => (a.decided_by ? <Text value={a.decided_by} /> : null) },
             { head: 'Note', cell: (a) => <Text value={a.note ?? ''} />, hide: 'phone' },
-          ]} /> : past.data ? <Empty title="Nothing has been decided yet">Approvals that were decided, used or expired are listed here.</Empty> : <p class="muted pad">Loading…</p>}
+          ]} /> : past.data ? <Empty title="Nothing has been decided yet">Approvals that were decided, used or expired are listed here.</Empty> : past.error ? <Fault error={past.error} retry={past.reload} /> : <p class="muted pad">Loading…</p>}
           {past.data?.length === limit && limit < 1000 ? <div class="more-rows"><Button onClick={() => setLimit(limit + 100)}>Older ones</Button></div> : null}
         </Panel>
       )}

@@ -120,7 +120,7 @@ export function Grants() {
             const own = stopOf(g);
             return g.state === 'active' ? <span class="row tight end actions-row"><Button small onClick={() => connect(g)}>Connect</Button><Button small onClick={() => rotate(g)}>Rotate</Button>{own ? <Button small tone="primary" onClick={() => resume(own)}>Resume</Button> : <Button small onClick={() => stop(g)}>Stop</Button>}<Button small tone="danger" onClick={() => revoke(g)}>Revoke</Button></span> : null;
           } },
-        ]} /> : grants.data?.length ? <Empty title="No grant is active" action={<Button onClick={() => setAll(true)}>Show all</Button>} /> : grants.data ? <Empty title="No grants yet" action={<Button tone="primary" onClick={() => setCreating(true)}>New grant</Button>}>A grant is what an agent shows to come in: a token, the servers and tools it may use, and when it ends.</Empty> : <p class="muted pad">Loading…</p>}
+        ]} /> : grants.data?.length ? <Empty title="No grant is active" action={<Button onClick={() => setAll(true)}>Show all</Button>} /> : grants.data ? <Empty title="No grants yet" action={<Button tone="primary" onClick={() => setCreating(true)}>New grant</Button>}>A grant is what an agent shows to come in: a token, the servers and tools it may use, and when it ends.</Empty> : grants.error ? null : <p class="muted pad">Loading…</p>}
       </Panel>
       {creating ? <Create onClose={() => setCreating(false)} onMade={(g) => { setCreating(false); show(g); grants.reload(); }} /> : null}
       {shown ? <Token grant={shown} onClose={() => show(null)} /> : null}

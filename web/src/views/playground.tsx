@@ -24,6 +24,7 @@ function RunCode({ server, tool, grants }: { server: string; tool: Tool; grants:
   const [answer, setAnswer] = useState<Result | null>(null);
   const [error, setError] = useState<Error | null>(null);
   const known = Object.keys(tool.schema?.properties ?? {});
+  useInView('answer', answer, error);
   const run = async () => {
     setError(null);
     setAnswer(null);
@@ -44,7 +45,7 @@ function RunCode({ server, tool, grants }: { server: string; tool: Tool; grants:
           <div class="row"><Button tone="primary" onClick={run} disabled={!texts[language].trim()}>Run it</Button><span class="muted small">Calls of tools from code go through the same policy.</span></div>
         </div>
       </Panel>
-      <Panel title="Result">
+      <Panel title="Result" id="answer">
         {error ? <Fault error={error} /> : null}
         {answer ? (
           <div class="stack" data-ran>
@@ -94,6 +95,9 @@ export function Playground() {
   );
 }
 
+// On a narrow screen the answer stands below what was asked, out of view.
+const useInView = (id: string, ...answers: unknown[]) => useEffect(() => { if (answers.some(Boolean)) document.getElementById(id)?.scrollIntoView({ block: 'nearest' }); }, answers);
+
 function CallTool() {
   const { query: q } = usePlace();
   const admin = useMay();
@@ -108,6 +112,7 @@ function CallTool() {
   const [answer, setAnswer] = useState<Result | null>(null);
   const [error, setError] = useState<Error | null>(null);
   const tool = tools.data?.find((t) => t.name === name);
+  useInView('answer', answer, error);
   useEffect(() => { setValues({}); setRaw(null); setAnswer(null); }, [server, name]);
   useEffect(() => { if (!server && servers.data?.length) go(`playground?server=${part(servers.data[0].name)}`, true); }, [servers.data]);
   const call = async (dry: boolean) => {
@@ -133,7 +138,7 @@ function CallTool() {
           <div class="row"><Button tone="primary" disabled={!tool} onClick={() => call(false)}>Call it</Button><Button disabled={!tool} onClick={() => call(true)}>Only ask the policy</Button></div>
         </div>
       </Panel>
-      <Panel title="Answer">
+      <Panel title="Answer" id="answer">
         {error ? <Fault error={error} /> : null}
         {answer ? (
           <div class="stack">

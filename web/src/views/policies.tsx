@@ -229,15 +229,16 @@ function Board({ policy, tools, known, readOnly, onEdit, onMove, focus }: { poli
 
 // ---- trying it ----
 
-function TryCall({ text, tools, record }: { text: string; tools: Tool[]; record: Record_ | undefined }) {
+function TryCall({ text, server, tools, record }: { text: string; server: string; tools: Tool[]; record: Record_ | undefined }) {
   const [tool, setTool] = useState('');
   const [args, setArgs] = useState('{}');
   const [answer, setAnswer] = useState<Explanation | null>(null);
+  useEffect(() => setAnswer(null), [text]); // it was that of another text
   useEffect(() => { if (record) { setTool(record.tool ?? ''); if (record.args_mode === 'full') setArgs(json(record.args)); } }, [record]);
   const run = async () => {
     let parsed: unknown;
     try { parsed = JSON.parse(args); } catch { toast('The arguments are not JSON.', 'deny'); return; }
-    setAnswer(await post<Explanation>('policies/explain', { policy_text: text, tool, arguments: parsed as Record<string, unknown>, class: tools.find((t) => t.name === tool)?.category }));
+    setAnswer(await post<Explanation>('policies/explain', { policy_text: text, tool, ...(server && { server }), ...(record?.grant && { grant: record.grant }), arguments: parsed as Record<string, unknown>, class: tools.find((t) => t.name === tool)?.category }));
   };
   return (
     <div class="form">
@@ -249,20 +250,22 @@ function TryCall({ text, tools, record }: { text: string; tools: Tool[]; record:
   );
 }
 
-function TryLog({ text }: { text: string }) {
+function TryLog({ text, servers }: { text: string; servers: string[] }) {
   const [range, setRange] = useState('86400');
   const [answer, setAnswer] = useState<Replay | null>(null);
-  const run = async () => setAnswer(await post<Replay>('policies/replay', { policy_text: text, since: new Date(Date.now() - Number(range) * 1000).toISOString().slice(0, 19) + 'Z' }));
+  useEffect(() => setAnswer(null), [text]);
+  const run = async () => setAnswer(await post<Replay>('policies/replay', { policy_text: text, ...(servers.length && { servers }), since: new Date(Date.now() - Number(range) * 1000).toISOString().slice(0, 19) + 'Z' }));
   const kinds: [keyof Replay, string][] = [['newly_denied', 'Newly denied'], ['newly_allowed', 'Newly allowed'], ['newly_need_approval', 'Newly in need of approval'], ['not_judged', 'Not judged: the arguments were not recorded']];
   return (
     <div class="form">
       <div class="row"><Select label="Time range" value={range} onValue={setRange} options={[['3600', 'The last hour'], ['86400', 'The last day'], ['604800', 'The last week']]} /><Button onClick={run}>Replay the calls on record</Button></div>
+      <p class="muted small">{servers.length ? <>Of the servers that this policy is for: <Text value={servers.join(', ')} />.</> : 'Of every server.'}</p>
       {answer ? <div data-replay><p>{count(answer.calls)} calls, {count(answer.unchanged)} decided as before.</p>{kinds.map(([key, name]) => { const c = answer[key] as Change; return c.count ? <div key={key}><h3>{name}: {count(c.count)}</h3><ul class="plain-list">{c.by.slice(0, 20).map((b) => <li key={`${b.tool}${b.rule}`}><a href={href(`activity?seq=${b.first_seq}`)}>{count(b.count)} × <Text value={b.tool} /></a> <span class="muted"><Text value={b.rule} /></span></li>)}</ul></div> : null; })}</div> : null}
     </div>
   );
 }
 
-function History({ id, text, onRevert, readOnly }: { id: string; text: string; onRevert: () => void; readOnly: boolean }) {
+function History({ id, text, onRevert, readOnly, unsaved }: { id: string; text: string; onRevert: () => void; readOnly: boolean; unsaved?: string }) {
   const versions = useData<Version[]>(`policies/${part(id)}/history`, { paged: true, when: (r) => r.event === 'reload' || r.event === 'policy_saved' });
   const [open, setOpen] = useState<{ version: Version; text: string } | null>(null);
   const show = async (v: Version) => setOpen({ version: v, text: (await get<{ text: string }>(`policies/${part(id)}/history/${v.version}`)).text });
@@ -277,7 +280,7 @@ function History({ id, text, onRevert, readOnly }: { id: string; text: string; o
         { head: 'Saved', cell: (v) => <Time at={v.at} /> },
         { head: 'By', cell: (v) => <Text value={v.by} /> },
         { head: 'Note', hide: 'phone', cell: (v) => <Text value={v.note ?? ''} /> },
-        { head: '', class: 'end', cell: (v) => (v.current ? null : <Button small disabled={readOnly} onClick={() => revert(v)}>Revert to this</Button>) },
+        { head: '', class: 'end', cell: (v) => (v.current ? null : <Button small disabled={readOnly} title={unsaved} onClick={() => revert(v)}>Revert to this</Button>) },
       ]} />
       {open ? <Dialog wide title={`Version ${open.version.version}, compared with the text here`} onClose={() => setOpen(null)} footer={<><Button onClick={() => setOpen(null)}>Close</Button>{open.version.current ? null : <Button tone="primary" disabled={readOnly} onClick={() => revert(open.version)}>Revert to this</Button>}</>}><Diff before={open.text} after={text} /></Dialog> : null}
     </>
@@ -406,8 +409,8 @@ function One({ loaded, servers, reload }: { loaded: Loaded; servers: Server[]; r
               <TextEditor text={text} language={isJson ? 'json' : 'yaml'} label="Policy text" readOnly={!may} problems={state?.problems ?? []} names={(tools.data ?? []).map((t) => t.name)} onText={setText} />
               {state?.problems.length ? <ul class="problems">{state.problems.map((p, i) => <li key={i} class={p.severity}><span class="where">{p.line ? `${p.line}:${p.column ?? 1}` : ''}</span><Text value={p.hint ? `${p.text}; ${p.hint}` : p.text} /></li>)}</ul> : null}
             </>
-          ) : side === 'try' ? <div class="pad stack"><TryCall text={text} tools={tools.data ?? []} record={record.data} /><hr /><TryLog text={text} /></div>
-            : <History id={base.id} text={text} readOnly={!may} onRevert={async () => { const fresh = await get<Loaded>(`policies/${part(base.id)}`); setBase(fresh); setText(fresh.text); await reload(); }} />}
+          ) : side === 'try' ? <div class="pad stack"><TryCall text={text} server={server} tools={tools.data ?? []} record={record.data} /><hr /><TryLog text={text} servers={used.map((s) => s.name)} /></div>
+            : <History id={base.id} text={text} readOnly={!may || dirty} unsaved={dirty ? 'Save or discard your changes first' : undefined} onRevert={async () => { const fresh = await get<Loaded>(`policies/${part(base.id)}`); setBase(fresh); setText(fresh.text); await reload(); }} />}
         </Panel>
       </div>
       {pasting ? <Paste policy={state?.policy} onClose={() => setPasting(false)} onMerge={async (edits) => { await change(edits); setPasting(false); toast('In the draft. Look at the difference, then save.', 'info'); }} onReplace={(t) => { setText(t); setPasting(false); }} /> : null}

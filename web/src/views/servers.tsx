@@ -1,5 +1,5 @@
 // The servers behind the gate: their state, tools and definitions; adding, changing, restarting and removing them.
-import { useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, get, part, post, send, type LogLine, type PinDifference, type Policy, type Server, type Stop, type Survey, type Tool } from '../api';
 import { compact, count, findingName, plain, tagName } from '../format';
 import { commandLine, readCommand, readPairs, readSnippet } from '../serverform';
@@ -11,7 +11,9 @@ const TRANSPORTS: Record<string, string> = { stdio: 'command (stdio)', http: 'HT
 const PINS: Record<string, string> = { accepted: 'accepted', held: 'held back', none: 'not pinned' };
 const about = (name: string) => (r: { server?: string; event?: string }) => r.server === name && !!r.event;
 
-function ToolDetail({ server, tool, onClose, onAccept }: { server: string; tool: Tool; onClose: () => void; onAccept?: () => Promise<void> }) {
+const Findings = ({ of: all }: { of: Survey['tools'][number]['findings'] }) => <ul class="plain-list">{all.map((f, i) => <li key={i}>{findingName(f.name)}{f.where ? <> in <code><Text value={f.where} /></code></> : null}{f.text ? <>: <q><Text value={f.text} /></q></> : null}</li>)}</ul>;
+
+function ToolDetail({ server, tool, onClose }: { server: string; tool: Tool; onClose: () => void }) {
   const survey = useData<Survey>(`servers/${part(server)}/survey`);
   const admin = useMay();
   const judged = survey.data?.tools.find((t) => t.tool === tool.name);
@@ -19,11 +21,11 @@ function ToolDetail({ server, tool, onClose, onAccept }: { server: string; tool:
     <Drawer title={<Text value={tool.name} />} onClose={onClose}>
       <div class="stack">
         <div class="row"><RiskClass name={tool.category} /><Badge>{tool.severity}</Badge><span class="muted small">{Math.round(tool.confidence * 100)} % sure</span></div>
-        {tool.held ? <Notice tone="approve" action={onAccept ? <Button small onClick={onAccept}>Accept</Button> : undefined}>Held back: <Text value={tool.held} />.</Notice> : null}
-        {tool.poison ? <Notice tone="deny">Suspicious: <Text value={tool.poison} /></Notice> : null}
+        {tool.held ? <Notice tone="approve" action={<a class="button small" href={href(`servers/${part(server)}?tab=changes`)}>See what changed</a>}>Held back: <Words text={tool.held} />.</Notice> : null}
+        {tool.poison ? <Notice tone="deny">{judged?.findings.length ? <Findings of={judged.findings} /> : <Text value={tool.poison} />}</Notice> : null}
         {tool.description ? <p class="says"><Text value={tool.description} /></p> : null}
         <Pairs rows={[['Tags', tool.tags.length ? tool.tags.map(tagName).join(', ') : undefined], ['Evidence', judged?.evidence.length ? <Text value={judged.evidence.join(', ')} /> : undefined],
-          ['Findings', tool.findings.length ? tool.findings.map(findingName).join(', ') : undefined], ['Pin', PINS[tool.pin]], ['Tokens', tool.tokens ? `about ${tool.tokens}` : undefined], ['Fingerprint', <code class="hash">{tool.fingerprint}</code>]]} />
+          ['Findings', !tool.poison && judged?.findings.length ? <Findings of={judged.findings} /> : undefined], ['Pin', PINS[tool.pin]], ['Tokens', tool.tokens ? `about ${tool.tokens}` : undefined], ['Fingerprint', <code class="hash">{tool.fingerprint}</code>]]} />
         {tool.schema ? <><h3>Input schema</h3><Code value={tool.schema} /></> : null}
         <div class="row"><a class="button small" href={href(`policies?server=${part(server)}&tool=${part(tool.name)}`)}>Rules for it</a>{admin ? <a class="button small" href={href(`playground?server=${part(server)}&tool=${part(tool.name)}`)}>Try it</a> : null}<a class="button small" href={href(`activity?server=${part(server)}&tool=${part(tool.name)}`)}>Activity</a></div>
       </div>
@@ -56,7 +58,7 @@ function Fields({ form, set, kept }: { form: Form; set: (f: Form) => void; kept?
           <Field label="Headers" hint={hint(kept?.headers) ?? 'Name: value, one a line; ${NAME} keeps a secret out of the file.'}><textarea class="input mono" rows={2} value={form.headers} onInput={(e) => one('headers')(e.currentTarget.value)} spellcheck={false} /></Field>
         </>
       )}
-      <Field label="Policy"><Select value={form.policy} onValue={one('policy')} options={[['', 'the default'], ...files]} /></Field>
+      <Field label="Policy"><Select value={form.policy} onValue={one('policy')} options={[['', 'the default'], ...files, ...(form.policy && !files.some(([path]) => path === form.policy) ? [[form.policy, form.policy] as [string, string]] : [])]} /></Field>
     </>
   );
 }
@@ -98,7 +100,7 @@ function EditServer({ name, onClose }: { name: string; onClose: (changed: boolea
   const [kept, setKept] = useState<{ env: string[]; headers: string[] }>();
   const [error, setError] = useState<Error | null>(null);
   if (!form && !error) {
-    get<any>(`servers/${part(name)}/settings`).then((s) => {
+    get<any>(`servers/${part(name)}/settings`).then((s) => { // its policy may be named from the directory of sallyport.yaml
       setKept({ env: s.env ?? [], headers: s.headers ?? [] });
       setForm({ ...EMPTY, name, kind: s.url ? 'url' : 'command', line: commandLine(s.command, s.args), url: s.url ?? '', cwd: s.cwd ?? '', policy: s.policy ?? '' });
     }, setError);
@@ -128,7 +130,7 @@ function Changes({ name, onDone }: { name: string; onDone: () => void }) {
   if (!pins.data.length) return <Empty title="Every tool is as it was accepted">Skills are compared when an agent asks for them.</Empty>;
   return (
     <div class="pad stack">
-      <div class="row"><span class="muted">{count(pins.data.length)} {pins.data.length === 1 ? 'definition differs' : 'definitions differ'} from what was accepted. Agents cannot use them.</span><div class="spacer" /><Button small tone="primary" disabled={!may} onClick={() => accept()}>Accept all</Button></div>
+      <div class="row"><span class="muted">{count(pins.data.length)} {pins.data.length === 1 ? 'definition differs' : 'definitions differ'} from what was accepted. Agents cannot use {pins.data.length === 1 ? 'it' : 'them'}.</span><div class="spacer" /><Button small tone="primary" disabled={!may} onClick={() => accept()}>Accept all</Button></div>
       {pins.data.map((p) => <article class="card" key={p.tool ?? p.skill}><header><div class="title"><strong class="tool"><Text value={p.tool ?? p.skill ?? ''} /></strong><Badge tone={p.state === 'new' ? 'info' : 'approve'}>{p.state}</Badge></div><Button small disabled={!may || p.state === 'gone'} onClick={() => accept(p)}>Accept</Button></header>
         {p.diff ? <pre class="code diff" tabIndex={0}>{p.diff.split('\n').filter(Boolean).map((l, i) => <div key={i} class={l[0] === '+' ? 'add' : l[0] === '-' ? 'del' : ''}><Text value={l} /></div>)}</pre> : null}</article>)}
     </div>
@@ -145,7 +147,7 @@ function Scan({ name }: { name: string }) {
   return (
     <div class="pad stack">
       {s.poisoned ? <Notice tone="deny">{count(s.poisoned)} {s.poisoned === 1 ? 'definition carries' : 'definitions carry'} text that tries to instruct the model.</Notice> : <Notice tone="allow">No poisoned definition was found.</Notice>}
-      {bad.map((t) => <article class="card" key={t.tool}><header><strong class="tool"><Text value={t.tool} /></strong><RiskClass name={t.category} /></header><ul class="plain-list">{t.findings.map((f, i) => <li key={i}>{findingName(f.name)}{f.where ? <> in <code><Text value={f.where} /></code></> : null}{f.text ? <>: <q><Text value={f.text} /></q></> : null}</li>)}</ul></article>)}
+      {bad.map((t) => <article class="card" key={t.tool}><header><strong class="tool"><Text value={t.tool} /></strong><RiskClass name={t.category} /></header><Findings of={t.findings} /></article>)}
       <p class="muted">{count(s.tools.length)} tools, about {compact(s.tokens)} tokens in a model's context.</p>
       {s.starter ? <><div class="row"><h3>A policy to begin with</h3><div class="spacer" /><Copy text={s.starter} label="Copy the policy" />{may ? <Button small tone="primary" title="Opens it in the policy editor; nothing is in force before you save it there" onClick={() => { sessionStorage.setItem('draft', s.starter!); go(`policies?server=${part(name)}&draft=1`); }}>Use as draft</Button> : null}</div><pre class="code" tabIndex={0}><Text value={s.starter} /></pre></> : null}
     </div>
@@ -167,9 +169,13 @@ function Silent({ name }: { name: string }) {
 
 function Log({ name }: { name: string }) {
   const lines = useData<LogLine[]>(`servers/${part(name)}/log`, { every: 2000 });
+  // The newest line stays in view, unless somebody reads further up.
+  const box = useRef<HTMLPreElement>(null);
+  const follows = useRef(true);
+  useLayoutEffect(() => { if (box.current && follows.current) box.current.scrollTop = box.current.scrollHeight; }, [lines.data]);
   if (lines.error) return <Fault error={lines.error} />;
   if (!lines.data?.length) return <Empty title="It has written nothing yet">What the server writes to its standard error appears here.</Empty>;
-  return <pre class="code log" tabIndex={0} aria-label="Log">{lines.data.map((l, i) => <div key={i}><Time at={l.time} /> <Text value={l.text} /></div>)}</pre>;
+  return <pre class="code log" tabIndex={0} aria-label="Log" ref={box} onScroll={(e) => { const p = e.currentTarget; follows.current = p.scrollTop + p.clientHeight >= p.scrollHeight - 8; }}>{lines.data.map((l, i) => <div key={i}><Time at={l.time} /> <Text value={l.text} /></div>)}</pre>;
 }
 
 function Actions({ s, onChange }: { s: Server; onChange: () => void }) {
@@ -209,6 +215,8 @@ function One({ name }: { name: string }) {
   const target = settings.data?.url ?? commandLine(settings.data?.command, settings.data?.args);
   const tools = useData<Tool[]>(s && s.state !== 'disabled' ? `servers/${part(name)}/tools` : null, { paged: true, every: 15_000, when: about(name) });
   const may = useMay('policy-manager');
+  const stops = useData<Stop[]>('stops', { paged: true, when: (r) => r.event === 'stopped' || r.event === 'resumed' });
+  const fresh = stops.data?.some((x) => isNew(x) && x.name === name);
   const [text, setText] = useState('');
   const picked = place.query.get('tool');
   const tab = place.query.get('tab') ?? 'tools';
@@ -224,7 +232,7 @@ function One({ name }: { name: string }) {
         {s?.fault ? <Notice tone="deny"><Words text={s.fault} /></Notice> : null}
         {s?.login === 'expired' || (s?.fault && /401|OAuth|log ?in/i.test(s.fault)) ? <Notice tone="approve">The gate has to log in there: <code>sallyport login {s.name}</code></Notice> : null}
         {s ? (
-          <Panel title={<><Text value={s.name} /> <State name={s.state} />{s.stopped ? <Badge tone="approve">calls stopped</Badge> : null}</>} actions={<div class="row tight"><Actions s={s} onChange={reload} /></div>}>
+          <Panel title={<><Text value={s.name} /> <State name={s.state} />{s.stopped ? <Badge tone="approve">{fresh ? 'not trusted yet' : 'calls stopped'}</Badge> : null}</>} actions={<div class="row tight"><Actions s={s} onChange={reload} /></div>}>
             <div class="stack tight">
             {target ? <Pairs rows={[[settings.data?.url ? 'URL' : 'Command', <code><Text value={target} /></code>]]} /> : null}
             <Pairs wide rows={[
@@ -235,7 +243,7 @@ function One({ name }: { name: string }) {
             </div>
           </Panel>
         ) : server.error ? null : <p class="muted">Loading…</p>}
-        <Panel title={<Segmented label="About this server" value={tab} onValue={(v) => go(`servers/${part(name)}?tab=${v}`, true)} options={tabs} />} flush actions={tab === 'tools' ? <Input aria-label="Find a tool" placeholder="Find a tool" value={text} onValue={setText} /> : undefined}>
+        {server.error && !s ? null : <Panel title={<Segmented label="About this server" value={tab} onValue={(v) => go(`servers/${part(name)}?tab=${v}`, true)} options={tabs} />} flush actions={tab === 'tools' ? <Input aria-label="Find a tool" placeholder="Find a tool" value={text} onValue={setText} /> : undefined}>
           {tab === 'changes' ? <Changes name={name} onDone={reload} /> : tab === 'scan' ? (tools.data ? <Scan name={name} key={tools.data.length} /> : <p class="muted pad">The server is asked for its tools…</p>) : tab === 'log' ? (may ? <Log name={name} /> : <Empty title="The log needs the role policy-manager" />)
             : rows.length ? <Table cards label="Tools" rows={rows} keyOf={(t) => t.name} selected={picked} onRow={(t) => go(`servers/${part(name)}?tool=${part(t.name)}`, true)} columns={[
               { head: 'Tool', class: 'grow', cell: (t) => <><strong><Text value={t.name} /></strong>{t.description ? <div class="muted clip"><Text value={t.description} /></div> : null}</> },
@@ -243,11 +251,11 @@ function One({ name }: { name: string }) {
               { head: 'Severity', hide: 'phone', cell: (t) => t.severity },
               { head: 'Tags', hide: 'phone', cell: (t) => <span class="row tight">{t.tags.map((x) => <Badge key={x} title={x}>{tagName(x)}</Badge>)}</span> },
               { head: 'Tokens', class: 'number', hide: 'phone', cell: (t) => (t.tokens ? count(t.tokens) : '') },
-              { head: 'Pin', cell: (t) => (t.held ? <Badge tone="approve">held</Badge> : t.poison ? <Badge tone="deny">poison</Badge> : <span class="muted">{PINS[t.pin]}</span>) },
+              { head: 'Pin', cell: (t) => (t.held || t.poison ? <span class="row tight">{t.held ? <Badge tone="approve" title="Changed since it was accepted; agents cannot use it">held</Badge> : null}{t.poison ? <Badge tone="deny" title="It tries to instruct the model">poisoned</Badge> : null}</span> : <span class="muted">{PINS[t.pin]}</span>) },
             ]} /> : tools.data?.length ? <Empty title="No tool has this name" /> : s?.state === 'disabled' ? <Empty title="It is disabled">Enable it to see and call its tools.</Empty> : tools.data && s ? <Silent name={name} /> : tools.error ? <Fault error={tools.error} retry={tools.reload} /> : <p class="muted pad">The server is asked for its tools…</p>}
-        </Panel>
+        </Panel>}
       </div>
-      {tool ? <ToolDetail server={name} tool={tool} onClose={() => go(`servers/${part(name)}`, true)} onAccept={may ? async () => { await post(`servers/${part(name)}/pins`, { tool: tool.name }); toast('Accepted.'); reload(); } : undefined} /> : null}
+      {tool ? <ToolDetail server={name} tool={tool} onClose={() => go(`servers/${part(name)}`, true)} /> : null}
     </div>
   );
 }
@@ -266,16 +274,16 @@ export function Servers() {
       {admin ? <div class="toolbar"><div class="spacer" /><Button tone="primary" onClick={() => setAdding(true)}>Add a server…</Button></div> : null}
       <Panel flush>
         {servers.data?.length ? <Table cards label="Servers" rows={servers.data} keyOf={(s) => s.name} onRow={(s) => go(`servers/${part(s.name)}`)} columns={[
-          { head: 'Server', cell: (s) => <strong><Text value={s.name} /></strong> },
-          { head: 'State', cell: (s) => <><State name={s.state} />{s.stopped ? <> <Badge tone={fresh(s) ? 'approve' : 'deny'}>{fresh(s) ? 'not trusted yet' : 'stopped'}</Badge></> : null}{s.fault ? <div class="deny-text small clip" title={s.fault}><Text value={s.fault} /></div> : null}</> },
-          { head: 'Transport', hide: 'phone', cell: (s) => TRANSPORTS[s.transport] },
+          { head: 'Server', class: 'name', cell: (s) => <strong><Text value={s.name} /></strong> },
+          { head: 'State', cell: (s) => <div><State name={s.state} />{s.stopped ? <> <Badge tone={fresh(s) ? 'approve' : 'deny'}>{fresh(s) ? 'not trusted yet' : 'stopped'}</Badge></> : null}{s.fault ? <div class="deny-text small clip" title={s.fault}><Words text={s.fault} /></div> : null}</div> },
+          { head: 'Transport', class: 'nowrap', hide: 'phone', cell: (s) => TRANSPORTS[s.transport] },
           { head: 'Protocol', hide: 'phone', cell: (s) => s.era ?? <span class="muted">–</span> },
           { head: 'Tools', class: 'number', cell: (s) => (s.tools_known ? s.tools : '–') },
           { head: 'Definitions', cell: (s) => (s.held || s.poisoned ? <span class="row tight">{s.held ? <Badge tone="approve" title="Changed since they were accepted; agents cannot use them">{s.held} held</Badge> : null}{s.poisoned ? <Badge tone="deny" title="They try to instruct the model">{s.poisoned} poisoned</Badge> : null}</span> : <span class="muted">{s.tools_known ? 'no findings' : '–'}</span>) },
           { head: 'Sessions', class: 'number', cell: (s) => s.links },
           { head: 'Restarts', class: 'number', hide: 'phone', cell: (s) => s.restarts ?? '' },
           { head: 'Policy', hide: 'phone', cell: (s) => (s.policy ? <Text value={s.policy} /> : <span class="muted">the default</span>) },
-        ]} /> : servers.data ? <Empty title="No servers yet" action={admin ? <Button onClick={() => setAdding(true)}>Add a server…</Button> : undefined}>Name one under <code>servers:</code> in sallyport.yaml; the gate reads the file again when it changes.</Empty> : <p class="muted pad">Loading…</p>}
+        ]} /> : servers.data ? <Empty title="No servers yet" action={admin ? <Button onClick={() => setAdding(true)}>Add a server…</Button> : undefined}>Name one under <code>servers:</code> in sallyport.yaml; the gate reads the file again when it changes.</Empty> : servers.error ? null : <p class="muted pad">Loading…</p>}
       </Panel>
       {adding ? <AddServer onClose={() => { setAdding(false); servers.reload(); }} /> : null}
     </div>

@@ -1,7 +1,7 @@
 // Who is connected, what is in flight, what code runs.
 import { useState } from 'preact/hooks';
 import { part, post, type Call, type Job, type Packages, type Record_, type Session } from '../api';
-import { count, duration, span } from '../format';
+import { count, duration, outcomeName, span } from '../format';
 import { go, href, useData, useMay, useNow } from '../state';
 import { InnerCalls } from '../trace';
 import { Previews } from '../content';
@@ -49,7 +49,7 @@ export function Sessions() {
           { head: 'Running for', class: 'number', cell: (c) => span((now - Date.parse(c.started_at)) / 1000) },
           { head: 'Step', hide: 'phone', cell: (c) => c.step },
           { head: '', class: 'end', cell: (c) => <Button small disabled={!admin} title={admin ? undefined : 'This needs the role admin'} onClick={() => cancel(c)}>Cancel</Button> },
-        ]} /> : <Empty small title="Nothing is in flight" />}
+        ]} /> : calls.data ? <Empty small title="Nothing is in flight" /> : calls.error ? <Fault error={calls.error} retry={calls.reload} /> : <p class="muted pad">Loading…</p>}
       </Panel>
       <Panel title={`Sessions${sessions.data?.length ? ` · ${count(sessions.data.length)}` : ''}`} flush>
         {sessions.data?.length ? <Table cards label="Sessions" rows={sessions.data} keyOf={(s) => `${s.session}/${s.identity}/${s.server}`} columns={[
@@ -58,7 +58,7 @@ export function Sessions() {
           { head: 'Protocol', cell: (s) => (s.version === 'stateless' ? 'modern' : s.version || 'not initialised') },
           { head: 'Calls in flight', class: 'number', cell: (s) => s.calls },
           { head: 'Session', hide: 'phone', cell: (s) => <a href={href(`activity?session=${part(s.session)}*`)}><code><Text value={s.session} /></code></a> },
-        ]} /> : <Empty title="No client is connected">Agents connect to /mcp with a grant; <a href={href('grants')}>Grants</a> shows what to paste into a client.</Empty>}
+        ]} /> : !sessions.data ? <p class="muted pad">{sessions.error ? '' : 'Loading…'}</p> : <Empty title="No client is connected">Agents connect to /mcp with a grant; <a href={href('grants')}>Grants</a> shows what to paste into a client.</Empty>}
       </Panel>
       <Panel title="Code runs under way or kept" flush>
         {jobs.data?.length ? <Table cards label="Code runs" rows={jobs.data} keyOf={(j) => j.id} selected={picked} onRow={(j) => pick(j.id)} columns={[
@@ -69,14 +69,14 @@ export function Sessions() {
           { head: 'Took', class: 'number', cell: (j) => duration(j.execution_time_ms * 1000) },
           { head: 'Inner calls', class: 'number', cell: (j) => j.tool_calls },
           { head: 'Message', hide: 'phone', cell: (j) => <Text value={j.message ?? ''} /> },
-        ]} /> : <Empty small title="No code runs">Runs that are under way, and background runs whose results are kept, appear here with their output and the tools that they called.</Empty>}
+        ]} /> : !jobs.data ? jobs.error ? <Fault error={jobs.error} retry={jobs.reload} /> : <p class="muted pad">Loading…</p> : <Empty small title="No code runs">Runs that are under way, and background runs whose results are kept, appear here with their output and the tools that they called.</Empty>}
       </Panel>
       {past.data?.length ? <Panel title="Code runs on record" flush>
         <Table cards label="Code runs on record" rows={past.data} keyOf={(r) => r.seq} onRow={(r) => go(`activity?seq=${r.seq}&range=`)} columns={[
           { head: 'Time', cell: (r) => <Time at={r.time} /> },
           { head: 'Who', cell: (r) => <Text value={r.identity ?? ''} /> },
           { head: 'Verdict', cell: (r) => <Verdict verdict={r.verdict} /> },
-          { head: 'Outcome', cell: (r) => (r.outcome ? <Badge tone={r.outcome.status === 'ok' ? 'quiet' : 'deny'}>{r.outcome.status}</Badge> : '') },
+          { head: 'Outcome', cell: (r) => (r.outcome ? <Badge tone={r.outcome.status === 'ok' ? 'quiet' : 'deny'}>{outcomeName(r.outcome.status)}</Badge> : '') },
           { head: 'Took', class: 'number', cell: (r) => (r.outcome ? duration(r.outcome.latency_us) : '') },
         ]} />
       </Panel> : null}

@@ -11,9 +11,12 @@ const stopped = (r: { event?: string }) => ['stopped', 'resumed', 'server_added'
 
 export function StopBanner() {
   const { data } = useData<Stop[]>('stops', { paged: true, every: 15_000, when: stopped });
+  const held = !!data?.some(isNew);
+  const servers = useData<Server[]>(held ? 'servers' : null, { paged: true, every: 15_000, when: stopped });
   if (!data?.length) return null;
+  const there = (s: Stop) => !!servers.data?.some((x) => x.name === s.name); // one that was removed needs no review
   const all = data.find((s) => s.scope === 'all');
-  const stops = data.filter((s) => !isNew(s)), fresh = data.filter(isNew);
+  const stops = data.filter((s) => !isNew(s)), fresh = data.filter((s) => isNew(s) && there(s));
   const first = all ?? stops[0];
   return (
     <>
