@@ -163,6 +163,9 @@ static bool verb_follows(const struct risk_facts *f, size_t lead, const struct r
  * must open with a verb of the same class. */
 static bool deed_is_thing(const struct risk_facts *f, size_t lead, const struct risk_word *opening) {
     const struct risk_word *last = f->words[f->count - 1];
+    if (f->count == lead + 2 && is_verb(f->words[lead]) && is_verb(last) && last == opening &&
+        last->cls == RISK_READ)
+        return f->words[lead]->cls < RISK_DESTRUCTIVE; /* forward_list: "List ..." */
     return f->count == lead + 2 && f->words[lead] && f->words[lead]->nouns & NOUN_DEED && last &&
            (is_verb(last) || is_weak(last)) && is_verb(opening) && last->cls == opening->cls &&
            last->cls != f->words[lead]->cls;
@@ -218,7 +221,10 @@ static bool ends_as_getter(const struct risk_facts *f, size_t at) {
 }
 
 /* "billing_rules_get_all": nothing but names before the verb, and its object behind it. */
-static bool leads_object(const struct risk_facts *f, size_t lead, size_t at) {
+static bool leads_object(const struct risk_facts *f, size_t lead, size_t at,
+                         const struct risk_word *opening) {
+    if (opening && f->words[at]->cls != RISK_READ && opening->cls != f->words[at]->cls)
+        return false; /* pod_create_failures: "Aggregate ..." */
     for (size_t i = lead; i < at; i++)
         if (f->words[i] && f->words[i]->cls != RISK_NONE)
             return false;
@@ -275,7 +281,7 @@ static struct opinion name_opinion(const struct risk_facts *f, const struct risk
         if (coordinated && is_weak(f->words[lead]) && f->words[lead]->cls == RISK_EXECUTE &&
             f->words[i]->cls < RISK_EXECUTE)
             break; /* rebuild_project_and_reopen */
-        return opine_name(f, i, ends_as_getter(f, i) || leads_object(f, lead, i));
+        return opine_name(f, i, ends_as_getter(f, i) || leads_object(f, lead, i, opening));
     }
     if (turns_into(f, lead) && !opens_unknown(f) &&
         (!is_weak(f->words[lead]) || slice_is(f->tokens[f->count - 1], "text")))
@@ -387,9 +393,9 @@ static size_t sentence_from(const struct risk_facts *f, size_t at) {
 
 /* "Use this when ...", "If ...": sentences that instruct the reader and do not describe the tool. */
 static bool addresses_reader(struct slice word) {
-    static const char *const words[] = {"use",  "you", "if",      "when",  "note",
-                                        "call", "do",  "always",  "never", "important",
-                                        "see",  "for", "example", "pass",  NULL};
+    static const char *const words[] = {"use", "you",     "if",    "when",      "note",    "call",
+                                        "do",  "always",  "never", "important", "warning", "see",
+                                        "for", "example", "pass",  NULL};
     for (const char *const *w = words; *w; w++)
         if (slice_is(word, *w))
             return true;
@@ -426,12 +432,16 @@ static bool is_subject(const struct risk_facts *f, size_t i) {
 
 /* "you can run", "used to delete", "and start": a word that is a verb wherever it stands in a sentence. */
 static bool acts_here(const struct risk_facts *f, size_t i) {
-    static const char *const before[] = {"to",    "can",  "will", "may",  "and", "or",  "that",
-                                         "which", "for",  "by",   "then", "you", "let", "lets",
-                                         "helps", "must", "not",  "also", NULL};
+    static const char *const before[] = {"to",    "can",   "will", "may",  "and", "or",
+                                         "that",  "which", "then", "you",  "let", "lets",
+                                         "helps", "must",  "not",  "also", NULL};
+    static const char *const gerund[] = {"for", "by", "of", "and", "or", NULL};
     if (f->prose_words[i]->cls == RISK_DESTRUCTIVE && is_verb(f->prose_words[i]))
         return true;
-    return i == 0 || risk_one_of(f->prose[i - 1].text, before);
+    if (f->prose[i].brk == RISK_BREAK_CLAUSE && !f->prose_forms[i] &&
+        f->prose_words[i]->cls < RISK_DESTRUCTIVE)
+        return true; /* "Drive a screen: set fields" */
+    return i == 0 || risk_one_of(f->prose[i - 1].text, f->prose_forms[i] == 'g' ? gerund : before);
 }
 
 /* *ret_stray: no sentence opens with the verb. */
@@ -450,6 +460,7 @@ static size_t find_opening(const struct risk_facts *f, bool *ret_stray) {
     for (size_t i = 0; i < f->sentence_end;
          i++) /* "Interactive browser automation"; not "impressions, clicks" */
         if (is_verb(f->prose_words[i]) && !f->prose[i].joined && !is_thing(f, i) && !ends_as_thing(f, i) &&
+            !(i && (slice_is(f->prose[i - 1].text, "a") || slice_is(f->prose[i - 1].text, "an"))) &&
             !is_behind_preposition(f, i) &&
             !(f->prose_forms[i] == 's' && f->prose_words[i]->nouns & NOUN_GESTURE))
             return i;
@@ -571,6 +582,11 @@ static bool does(const struct risk_facts *f, const struct risk_word *verb) {
     return false;
 }
 
+static bool ends_as_things(const struct risk_facts *f) {
+    struct slice last = f->tokens[f->count - 1];
+    return f->count > 2 && last.len > 3 && slice_ends(last, SLICE("s")) && !slice_ends(last, SLICE("ss"));
+}
+
 static bool ends_as_state(const struct risk_facts *f) {
     const struct risk_word *last = f->count ? f->words[f->count - 1] : NULL;
     return last && last->nouns & NOUN_STATE;
@@ -590,7 +606,7 @@ static struct decision weigh(const struct risk_facts *f, const struct opinion *n
         return (struct decision){n->cls, 60};
     if (asks_status(f, n, p))
         return (struct decision){RISK_READ, 65};
-    if (p->stray && n->cls == RISK_READ && p->cls < RISK_DESTRUCTIVE && n->verb == f->words[f->count - 1] &&
+    if (!p->opens && n->cls == RISK_READ && p->cls < RISK_DESTRUCTIVE && n->verb == f->words[f->count - 1] &&
         n->verb->nouns & (NOUN_STATE | NOUN_REPORT | NOUN_GUIDE | NOUN_CHART))
         return (struct decision){RISK_READ, 65}; /* census_summary */
     if (!n->strong && n->leads && n->cls == RISK_EXECUTE && n->verb->nouns & NOUN_DEED &&
@@ -626,6 +642,13 @@ static struct decision weigh(const struct risk_facts *f, const struct opinion *n
         return (struct decision){worse, 60}; /* new_deposit_address: "Generate ..." */
     if (n->verb->kind == WORD_BROAD && n->leads && p->cls == RISK_READ && f->op_class != RISK_READ)
         return (struct decision){n->cls, 60}; /* manage_file: "Determines ..." */
+    if (n->cls == RISK_READ && p->cls == RISK_WRITE && strcmp(p->verb->text, "send") == 0 &&
+        (f->params & RISK_PARAM_PROMPT || risk_contains(f->lower, "prompt") ||
+         (risk_contains(f->lower, " model") && risk_contains(f->lower, "response"))))
+        return (struct decision){RISK_READ, 60}; /* query: "Send a prompt to a model" */
+    if (!n->leads && p->opens && p->cls == RISK_READ && n->cls < RISK_DESTRUCTIVE && ends_as_things(f) &&
+        n->verb != f->words[f->count - 1])
+        return (struct decision){RISK_READ, 60}; /* pod_create_failures: "Aggregate ..." */
     if (n->strong != p->strong)
         return (struct decision){n->strong ? n->cls : p->cls, 75};
     /* weather_archive: "Get ...": the verb at the end names what is read */
@@ -634,9 +657,9 @@ static struct decision weigh(const struct risk_facts *f, const struct opinion *n
         return (struct decision){RISK_READ, 65};
     if (p->opens && p->verb->rule == WORD_RUN && p->cls == RISK_EXECUTE && f->params & RISK_PARAM_CODE)
         return (struct decision){RISK_EXECUTE, 75}; /* inspect: "Executes JavaScript code" */
-    if (n->cls == RISK_READ && p->cls == RISK_WRITE && strcmp(p->verb->text, "send") == 0 &&
-        (f->params & RISK_PARAM_PROMPT || risk_contains(f->lower, "prompt")))
-        return (struct decision){RISK_READ, 60}; /* query: "Send a prompt to a model" */
+    if (p->opens && p->verb->rule == WORD_EXPORT && p->cls == RISK_WRITE &&
+        (risk_contains(f->lower, "saved to") || risk_contains(f->lower, "save to")))
+        return (struct decision){RISK_WRITE, 60}; /* get_attachment: "Download into a folder" */
     if (n->strong && n->leads && n->cls == RISK_READ &&
         !(p->opens && p->cls == RISK_WRITE && p->verb->rule != WORD_EXPORT &&
           p->verb->rule != WORD_GENERATE && p->verb->rule != WORD_RESTORE) &&
@@ -803,16 +826,28 @@ static bool keeps_something(const struct risk_facts *f, bool sure) {
     return false;
 }
 
+/* "A tool for calling any endpoint" */
+static bool calls_any(const struct risk_facts *f) {
+    static const char *const words[] = {"call",    "calls",   "calling",  "invoke",
+                                        "invokes", "execute", "executes", NULL};
+    for (size_t i = 0; i + 1 < f->sentence_end; i++)
+        if (risk_one_of(f->prose[i].text, words) && slice_is(f->prose[i + 1].text, "any"))
+            return !f->described_read_only;
+    return false;
+}
+
 /* "Finds matching text and applies a style to it." */
 static bool also_changes(const struct risk_facts *f) {
     static const char *const words[] = {
         "applies", "apply",    "creates",  "adds",      "saves",    "save",      "stores",
         "writes",  "inserts",  "deletes",  "removes",   "replaces", "replace",   "modifies",
         "sends",   "installs", "executes", "publishes", "pushes",   "registers", NULL};
+    static const char *const apart[] = {"creates", "deletes",  "removes",  "sends",
+                                        "writes",  "installs", "executes", NULL};
     for (size_t i = 1; i + 1 < f->sentence_end; i++)
         if (risk_one_of(f->prose[i].text, words) && f->prose[i + 1].brk == RISK_BREAK_SPACE &&
             (slice_is(f->prose[i - 1].text, "and") || slice_is(f->prose[i - 1].text, "then") ||
-             (f->prose[i].brk == RISK_BREAK_CLAUSE && slice_ends(f->prose[i].text, SLICE("s")))))
+             (f->prose[i].brk == RISK_BREAK_CLAUSE && risk_one_of(f->prose[i].text, apart))))
             return true;
     return false;
 }
@@ -821,8 +856,16 @@ static void consider_parameters(const struct risk_facts *f, const struct opinion
                                 struct decision *d, struct risk_report *r) {
     if (f->op_class != RISK_NONE) {
         enum risk_class op = f->op_class;
+        if (f->ui && f->op_ui && f->op_named && op == RISK_WRITE)
+            op = RISK_EXECUTE; /* tabs: list, switch, close */
+        if (f->op_named && f->op_whole && (is_broad(n, p) || risk_contains(f->lower, "manage")) &&
+            d->cls == RISK_DESTRUCTIVE && op < d->cls && !n->strong) {
+            *d = (struct decision){op > RISK_READ ? op : RISK_WRITE,
+                                   60}; /* rules of "who can view, create and delete" */
+            say(r, "enum", f->op_text);
+        }
         if (op == RISK_DESTRUCTIVE && f->op_soft &&
-            (f->name_nouns & NOUN_MINOR || (n->strong && n->cls == RISK_WRITE)))
+            (f->name_nouns & NOUN_MINOR || (n->strong && n->cls == RISK_WRITE && !is_broad(n, p))))
             op = RISK_WRITE;
         /* search_abilities with `kind`: what is looked for, not what is done */
         if (f->op_named && op == RISK_READ && d->cls == RISK_WRITE && !n->strong && is_broad(n, p)) {
@@ -834,7 +877,7 @@ static void consider_parameters(const struct risk_facts *f, const struct opinion
         if (!filters)
             raise_class(d, r, op, "enum", f->op_text);
     }
-    if (!n->strong && d->cls > RISK_READ && lists_deletion(f))
+    if (!n->strong && d->cls > RISK_READ && !(f->op_named && f->op_whole) && lists_deletion(f))
         raise_class(d, r, RISK_DESTRUCTIVE, "description", SLICE("delete"));
     if (d->cls > RISK_READ && d->cls != RISK_FINANCIAL && warns_of_loss(f))
         raise_class(d, r, RISK_DESTRUCTIVE, "description", SLICE("data is lost"));
@@ -848,9 +891,14 @@ static void consider_parameters(const struct risk_facts *f, const struct opinion
         raise_class(d, r, RISK_WRITE, "parameter", SLICE("output file"));
     if (f->params & (RISK_PARAM_NEW | RISK_PARAM_TARGET) && d->cls == RISK_READ && !(n->strong && n->leads))
         raise_class(d, r, RISK_WRITE, "parameter", SLICE("name of the result"));
+    if (d->cls < RISK_EXECUTE && calls_any(f))
+        raise_class(d, r, RISK_EXECUTE, "description", SLICE("any"));
     if (d->cls == RISK_READ && also_changes(f))
         raise_class(d, r, RISK_WRITE, "description", SLICE("and then"));
-    bool weak = d->cls == RISK_NONE || (!n->strong && !p->strong); /* a noun with a `command` is a shell */
+    bool agree =
+        n->verb && n->verb == p->verb && n->verb->nouns & NOUN_ACT; /* propose_fix, with `commands` */
+    bool weak = d->cls == RISK_NONE || (!n->strong && !p->strong && !agree && !(f->name_nouns & NOUN_MINOR));
+    /* a noun with a `command` is a shell */
     uint32_t speaks =
         d->cls == RISK_NONE ? RISK_PARAM_CODE | RISK_PARAM_COMMAND | RISK_PARAM_SQL : RISK_PARAM_COMMAND;
     if (!weak || !(f->params & speaks) || f->params & RISK_PARAM_ROUTED)
@@ -991,6 +1039,11 @@ static bool names_object(const struct risk_facts *f, size_t at) {
     return false;
 }
 
+static bool sets(const struct risk_word *verb) {
+    return verb && (strcmp(verb->text, "update") == 0 || strcmp(verb->text, "set") == 0 ||
+                    strcmp(verb->text, "configure") == 0);
+}
+
 static void decide(const struct risk_facts *f, struct risk_report *r) {
     bool foreign = risk_foreign_text(f->lower), stray = false;
     size_t at = foreign ? SIZE_MAX : find_opening(f, &stray);
@@ -1006,7 +1059,7 @@ static void decide(const struct risk_facts *f, struct risk_report *r) {
         if (p.verb && p.verb->kind == WORD_WEAK && !n.verb && (names_result(f) || names_things(f)))
             p = (struct opinion){0};
         p.strong = false; /* "What county governments run": a noun, or nothing that the tool does */
-        if (p.cls == RISK_FINANCIAL || (n.verb && p.cls > RISK_READ && p.verb->kind == WORD_WEAK))
+        if (p.cls == RISK_FINANCIAL || (n.verb && p.cls > RISK_READ && p.cls < RISK_DESTRUCTIVE))
             p = (struct opinion){0};
     }
     if (stray && p.cls == RISK_READ && !(n.verb && n.cls == RISK_READ) && opens_unknown(f))
@@ -1026,7 +1079,7 @@ static void decide(const struct risk_facts *f, struct risk_report *r) {
         say(r, "description", f->prose[f->sentence_end - 1].text);
     }
     if (n.verb && !n.strong && !p.verb && !foreign && d.cls != RISK_READ && d.cls < RISK_DESTRUCTIVE &&
-        names_result(f) && !does(f, n.verb)) {
+        (names_result(f) || names_things(f)) && !does(f, n.verb)) {
         d = (struct decision){RISK_READ, 55};
         say(r, "description", f->prose[0].text);
     }
@@ -1038,7 +1091,8 @@ static void decide(const struct risk_facts *f, struct risk_report *r) {
         consider_foreign(f, &n, &d, r);
     if (!n.verb && p.verb && p.verb->rule == WORD_CREATE && f->name_nouns & NOUN_MEDIA)
         raise_class(&d, r, RISK_EXECUTE, "object", SLICE("media"));
-    if (d.cls == RISK_WRITE && f->params & RISK_PARAM_PROMPT && (f->name_nouns | f->first_nouns) & NOUN_MEDIA)
+    if (d.cls == RISK_WRITE && f->params & RISK_PARAM_PROMPT &&
+        (f->name_nouns & NOUN_MEDIA || (f->first_nouns & NOUN_MEDIA && !sets(n.verb))))
         raise_class(&d, r, RISK_EXECUTE, "object", SLICE("media")); /* made by a model */
     if (d.cls == RISK_WRITE && settles_debt(f))
         raise_class(&d, r, RISK_FINANCIAL, "object", SLICE("money"));

@@ -44,6 +44,8 @@ static void gather_name(struct risk_facts *f, struct arena *a) {
             w = NULL; /* mr_changes, event_updates, members_voting: things, not deeds */
         if (w && i > skip && i + 1 == count && w->cls == RISK_EXECUTE && ends_as_plural(all[i]))
             w = NULL; /* lock_waits, recent_tests, nightly_builds */
+        if (w && i > skip && i + 1 < count && w->nouns & NOUN_ENGINE && w->kind == WORD_WEAK)
+            w = NULL; /* paid_agent_results */
         if (i > skip && slice_is(all[i], "turn"))
             w = NULL; /* multi_turn_chat */
         if (i > skip && (slice_is(all[i], "step") || slice_is(all[i], "steps")))
@@ -119,7 +121,8 @@ static bool describes_read_only(struct slice lower) {
                                           "sola lettura",
                                           "\xe5\x8f\xaa\xe8\xaf\xbb",
                                           NULL};
-    if (!risk_contains(lower, "quer") && !risk_contains(lower, "sql") && !risk_contains(lower, "database"))
+    if (!risk_contains(lower, " queries") && !risk_contains(lower, "sql") &&
+        !risk_contains(lower, "database"))
         lower = slice_upto(lower, 160); /* later text is about something else */
     if (risk_contains(lower, "data-modifying") || risk_contains(lower, "insert/update/delete"))
         return false; /* "Run a data-modifying statement. Disabled: the server is read-only" */
@@ -177,8 +180,8 @@ static void gather_enum(struct risk_facts *f, const struct tape *t, uint32_t val
                         struct arena *a) {
     enum risk_class worst = RISK_NONE;
     struct slice worst_text = {0};
-    uint32_t seen = 0, verbs = 0, http = 0;
-    bool soft = false;
+    uint32_t seen = 0, verbs = 0, http = 0, small = 0;
+    bool soft = false, sent = false;
     TAPE_FOR_ELEM(t, values, i) {
         if (++seen > RISK_ENUM_MAX || !tape_is(t, i, TAPE_STRING))
             break;
@@ -188,7 +191,10 @@ static void gather_enum(struct risk_facts *f, const struct tape *t, uint32_t val
             continue;
         static const char *const methods[] = {"GET",    "POST", "PUT",     "PATCH",
                                               "DELETE", "HEAD", "OPTIONS", NULL};
+        static const char *const lower[] = {"get", "post", "put", "patch", "delete", "head", "options", NULL};
         http += risk_one_of(text, methods);
+        sent |= slice_is(text, "post") || slice_is(text, "put") || slice_is(text, "patch");
+        small += risk_one_of(text, lower);
         const struct risk_word *w = risk_word_find(tokens[0]);
         if (words > 1 && w && w->kind == WORD_FILL)
             w = risk_word_find(tokens[1]); /* auto_fix */
@@ -198,17 +204,21 @@ static void gather_enum(struct risk_facts *f, const struct tape *t, uint32_t val
         verbs++;
         if (w->rule == WORD_RUN && f->described_read_only)
             continue; /* "runQuery", of a tool that only reads */
+        f->op_ui |= w->rule == WORD_UI;
+        soft &= w->cls < worst || w->rule == WORD_SOFT;
         if (w->cls > worst) {
             worst = w->cls;
             worst_text = tokens[0];
             soft = w->rule == WORD_SOFT;
         }
     }
+    http += sent ? small : 0;
     if (!verbs || verbs * 10 < seen * (operation ? 5 : 7) || http * 2 >= seen || worst <= f->op_class)
         return;
     f->op_class = worst;
     f->op_text = worst_text;
     f->op_named = operation;
+    f->op_whole = verbs == seen;
     f->op_soft = soft;
 }
 
@@ -365,8 +375,19 @@ static bool only_about_money(const struct risk_facts *f, struct slice word) {
 }
 
 static bool speaks_of_trade(struct slice lower) {
-    static const char *const phrases[] = {"trading",     "broker",       "buy or sell",      "buy/sell",
-                                          "limit order", "market order", "financial impact", NULL};
+    static const char *const phrases[] = {"trading",
+                                          "broker",
+                                          "buy or sell",
+                                          "buy/sell",
+                                          "limit order",
+                                          "market order",
+                                          "on-chain",
+                                          "blockchain",
+                                          "signed xdr",
+                                          "signed transaction",
+                                          "financial impact",
+                                          "transaction to the",
+                                          NULL};
     for (const char *const *p = phrases; *p; p++)
         if (risk_contains(lower, *p))
             return true;
@@ -385,7 +406,8 @@ static bool serves_trade(const struct risk_facts *f) {
  * method", "invoice template"). */
 static bool names_money(const struct risk_facts *f) {
     bool trades = f->ctx->till || f->params & RISK_PARAM_PAYMENT || f->trades;
-    static const char *const traded[] = {"order", "orders", "position", "positions", "trade", NULL};
+    static const char *const traded[] = {"order",       "orders", "position", "positions", "trade",
+                                         "transaction", "tx",     "xdr",      NULL};
     for (size_t i = 0; !trades && i < f->count; i++)
         trades = risk_one_of(f->tokens[i], traded) && speaks_of_trade(f->lower);
     uint32_t wanted = NOUN_MONEY | (trades ? NOUN_TRADE : 0);
@@ -426,7 +448,8 @@ void risk_facts_gather(struct risk_facts *f, const struct risk_toolset *ctx, con
     }
     gather_required(f, t, tool, a);
     gather_hints(f, t, tool);
-    f->ui = ctx->browser || (f->name_nouns | f->first_nouns) & NOUN_UI;
+    f->ui = ctx->browser || (f->name_nouns | f->first_nouns) & NOUN_UI ||
+            risk_contains(f->lower, "the current page");
     f->trades = serves_trade(f);
     f->money = names_money(f);
 }

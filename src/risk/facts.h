@@ -48,6 +48,8 @@ struct risk_facts {
     struct slice op_free_text; /* description of an operation parameter without an enum; lower case */
     bool op_free;
     bool op_named; /* the parameter is called `action` or the like */
+    bool op_whole; /* every value is a known verb */
+    bool op_ui;    /* a value is done to a screen */
     bool op_soft;  /* the worst value is a removal that may be a minor edit */
     bool described_read_only;
     bool ui;

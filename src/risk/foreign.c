@@ -200,6 +200,11 @@ static const struct {
     {"gibt ", RISK_READ},
     {"liefert ", RISK_READ},
     {"filtert", RISK_READ},
+    {"vergleich", RISK_READ},
+    {"abfrag", RISK_READ},
+    {"pr\xc3\xbc"
+     "fen",
+     RISK_READ},
     {"volltextsuche", RISK_READ},
     {"pr\xc3\xbc"
      "ft",
@@ -253,7 +258,8 @@ static const struct {
     {"modifier", RISK_WRITE},
     {"ajouter", RISK_WRITE},
     {"erstell", RISK_WRITE},
-    {"aktualisier", RISK_WRITE},
+    {"aktualisieren", RISK_WRITE},
+    {"aktualisiert ", RISK_WRITE},
     {"sendet", RISK_WRITE},
     {"senden", RISK_WRITE},
     {"speichern", RISK_WRITE},

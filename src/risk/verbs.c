@@ -59,9 +59,8 @@ static bool is_kept(const struct risk_facts *f) {
                                        "publish", "commits", "persists", NULL};
     if (f->params & (RISK_PARAM_ID | RISK_PARAM_OUTPUT))
         return true;
-    for (size_t i = 0; i < f->count; i++)
-        if (risk_one_of(f->tokens[i], used))
-            return true;
+    if (f->count && risk_one_of(f->tokens[f->count - 1], used))
+        return true;
     for (size_t i = 0; i < f->prose_count && i < KEPT_WORDS; i++)
         if (risk_one_of(f->prose[i].text, kept))
             return true;
@@ -174,6 +173,20 @@ static bool cuts_text(const struct risk_facts *f, const struct risk_word *verb) 
            (risk_contains(f->lower, " text") || risk_contains(f->lower, " string"));
 }
 
+/* Not "Evaluate the quality of code". */
+static bool evaluates_code(const struct risk_facts *f) {
+    static const char *const words[] = {"javascript", "script", "expression", " js ", "python", "lisp", NULL};
+    for (const char *const *w = words; *w; w++)
+        if (risk_contains(f->lower, *w))
+            return true;
+    return f->params & RISK_PARAM_CODE && !risk_contains(f->lower, "quality");
+}
+
+/* musicxml_to_abc */
+static bool named_a_to_b(const struct risk_facts *f) {
+    return f->count > 1 && slice_is(f->tokens[f->count - 2], "to") && !(f->params & RISK_PARAM_TARGET);
+}
+
 /* build_report and build_dataset put data together. */
 static enum risk_class build_class(const struct risk_facts *f, enum risk_class base) {
     static const char *const data[] = {"dataset", "index",    "graph",     "map",     "table",
@@ -239,6 +252,11 @@ enum risk_class risk_verb_class(const struct risk_facts *f, const struct risk_wo
         return asks_raw(f, object) ? RISK_EXECUTE : RISK_READ;
     case WORD_QUERY:
         return asks_raw(f, object) ? RISK_EXECUTE : RISK_READ;
+    case WORD_EVALUATE:
+        return f->ui || evaluates_code(f) ? RISK_EXECUTE : RISK_READ;
+    case WORD_ANSWER:
+        return f->params & RISK_PARAM_ID && f->params & (RISK_PARAM_CONTENT | RISK_PARAM_MESSAGE) ? RISK_WRITE
+                                                                                                  : RISK_READ;
     case WORD_BUILD:
         return build_class(f, base);
     case WORD_RUN:
@@ -267,7 +285,7 @@ enum risk_class risk_verb_class(const struct risk_facts *f, const struct risk_wo
         return export_class(f, base);
     case WORD_CONVERT:
         /* "Convert a pull request to draft status" changes it, and so does whatever has a number */
-        if (turns_to_text(f))
+        if (turns_to_text(f) || (named_a_to_b(f) && !lands_in_file(f)))
             return RISK_READ;
         return lands_in_file(f) || f->params & RISK_PARAM_ID || (object | f->first_nouns) & NOUN_STATE
                    ? RISK_WRITE

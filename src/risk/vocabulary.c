@@ -37,6 +37,8 @@
 #define OPEN WORD_OPEN
 #define MANAGE WORD_MANAGE
 #define PERFORM WORD_PERFORM
+#define EVALUATE WORD_EVALUATE
+#define ANSWER WORD_ANSWER
 #define BUILD WORD_BUILD
 #define SWAP WORD_SWAP
 #define SCALE WORD_SCALE
@@ -135,7 +137,7 @@ static const struct risk_word table[] = {
     {"annotations", NONE, NOUN, FIXED, MINOR},
     {"announce", WRITE, VERB, FIXED, SINK},
     {"anonymize", READ, VERB, FIXED, 0},
-    {"answer", READ, VERB, FIXED, REPORT},
+    {"answer", READ, VERB, ANSWER, REPORT},
     {"answers", NONE, NOUN, FIXED, REPORT},
     {"any", NONE, FILL, FIXED, 0},
     {"api", NONE, FILL, FIXED, LINK | REQUEST},
@@ -541,7 +543,7 @@ static const struct risk_word table[] = {
     {"ethereum", NONE, NOUN, FIXED, COIN},
     {"evacuate", EXEC, VERB, FIXED, 0},
     {"eval", EXEC, VERB, FIXED, 0},
-    {"evaluate", EXEC, VERB, FIXED, ACT},
+    {"evaluate", EXEC, VERB, EVALUATE, 0},
     {"evaluation", READ, WEAK, FIXED, 0},
     {"event", WRITE, WEAK, FIXED, NOTMONEY},
     {"every", NONE, FILL, FIXED, 0},
@@ -614,7 +616,7 @@ static const struct risk_word table[] = {
     {"format", WRITE, WEAK, FIXED, ACT},
     {"formatting", NONE, NOUN, FIXED, MINOR},
     {"formula", NONE, NOUN, FIXED, TEXT},
-    {"forward", WRITE, VERB, FIXED, 0},
+    {"forward", WRITE, VERB, FIXED, DEED},
     {"freeze", WRITE, VERB, FIXED, 0},
     {"from", NONE, FILL, FIXED, 0},
     {"fulfil", WRITE, VERB, FIXED, 0},
@@ -782,7 +784,7 @@ static const struct risk_word table[] = {
     {"load", READ, WEAK, FIXED, ACT},
     {"locate", READ, VERB, FIXED, 0},
     {"lock", WRITE, WEAK, FIXED, ACT},
-    {"log", WRITE, WEAK, FIXED, PRIVATE | STATE | ACT},
+    {"log", WRITE, WEAK, FIXED, PRIVATE | STATE | ACT | DEED},
     {"login", WRITE, VERB, FIXED, 0},
     {"logo", NONE, NOUN, FIXED, MEDIA},
     {"logout", WRITE, VERB, FIXED, 0},
@@ -1076,7 +1078,7 @@ static const struct risk_word table[] = {
     {"references", READ, WEAK, FIXED, NAME},
     {"refine", READ, WEAK, CONVERT, ACT},
     {"reflect", READ, VERB, FIXED, 0},
-    {"refresh", WRITE, WEAK, FIXED, ACT},
+    {"refresh", WRITE, WEAK, V_UI, ACT},
     {"refund", FIN, VERB, FIXED, MONEY},
     {"refunds", NONE, NOUN, FIXED, MONEY},
     {"regenerate", WRITE, VERB, FIXED, 0},
@@ -1423,6 +1425,7 @@ static const struct risk_word table[] = {
     {"tutorial", READ, WEAK, FIXED, 0},
     {"tweet", NONE, NOUN, FIXED, SINK | UNTRUSTED},
     {"tweets", NONE, NOUN, FIXED, SINK | UNTRUSTED},
+    {"tx", NONE, NOUN, FIXED, TRADE},
     {"type", EXEC, WEAK, FIXED, TEXT | ACT},
     {"types", NONE, NOUN, FIXED, TEXT},
     {"uid", NONE, NOUN, FIXED, NAME},
@@ -1566,6 +1569,7 @@ static const struct risk_word table[] = {
     {"workspace", NONE, NOUN, FIXED, PRIVATE},
     {"write", WRITE, VERB, FIXED, 0},
     {"writer", WRITE, WEAK, FIXED, 0},
+    {"xdr", NONE, NOUN, FIXED, TRADE},
     {"yaml", NONE, NOUN, FIXED, INFRA},
     {"you", NONE, FILL, FIXED, 0},
     {"your", NONE, FILL, FIXED, 0},

@@ -41,6 +41,8 @@ enum word_rule {
     WORD_CAPTURE,  /* a note: Write; the screen: Read */
     WORD_TRACK,    /* an event or time: Write; the progress of something: Read */
     WORD_REPORT,   /* with a message to somebody: Write; else Read */
+    WORD_EVALUATE, /* code: Execute; a value: Read */
+    WORD_ANSWER,   /* stored under an id: Write */
     WORD_BUILD,    /* data: Write; programs: Execute */
     WORD_SWAP,     /* Financial at a server that handles money */
     WORD_SCALE,    /* machines: Execute; a picture: Write */

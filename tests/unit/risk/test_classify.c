@@ -298,6 +298,20 @@ static void objects_of_deeds(void **state) {
         {"generate_audio_from_text", "Generate audio from a text", RISK_EXECUTE},
         {"multi_turn_chat", "", RISK_READ},
         {"get_day", "Daily steps.\\nArgs:\\n    delete: nothing", RISK_READ},
+        {"paid_agent_judge_quality", "Evaluate the quality of a text", RISK_READ},
+        {"evaluate", "Evaluate JavaScript in the page", RISK_EXECUTE},
+        {"pod_create_failures", "Aggregate failures by category", RISK_READ},
+        {"forward_list", "List all live tunnels", RISK_READ},
+        {"yard_log_errors", "Recent lines with a filter, aggregated by message", RISK_READ},
+        {"improvement_tips", "Practical steps to move up a tier", RISK_READ},
+        {"musicxml_to_abc", "Convert a score to another notation", RISK_READ},
+        {"chat_completion", "Send messages to a model and get a response", RISK_READ},
+        {"generic_api", "A tool for calling any endpoint of the search", RISK_EXECUTE},
+        {"get_attachment", "Download an attachment. Returns the path it was saved to", RISK_WRITE},
+        {"submit_signed_xdr", "Submit a signed XDR transaction to the network", RISK_FINANCIAL},
+        {"vergleich_standorte", "Versorgung der Standorte mit dem Netz vergleichen", RISK_READ},
+        {"yard_aktuell", "Zuletzt aktualisierte Daten mit dem Thema abfragen", RISK_READ},
+        {"screen_action", "Drive a view: set fields, then fire an action", RISK_WRITE},
         {"search_causes", "Causas no Brasil, de todos os anos que o registro tem", RISK_READ},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
@@ -321,6 +335,22 @@ static void objects_of_deeds(void **state) {
     assert_class("{\"name\":\"capture_feedback\",\"description\":\"Capture "
                  "feedback\",\"inputSchema\":{\"properties\":{"
                  "\"feedback_text\":{}}}}",
+                 RISK_WRITE);
+    assert_class("{\"name\":\"search_endpoints\",\"description\":\"Search "
+                 "endpoints\",\"inputSchema\":{\"properties\":{"
+                 "\"method\":{\"enum\":[\"get\",\"post\",\"put\",\"delete\"]}}}}",
+                 RISK_READ);
+    assert_class("{\"name\":\"shelf\",\"description\":\"Manage shelves\",\"inputSchema\":{\"properties\":{"
+                 "\"action\":{\"enum\":[\"list\",\"get\",\"create\",\"delete\"]}}}}",
+                 RISK_DESTRUCTIVE);
+    assert_class("{\"name\":\"stash\",\"description\":\"Manage the stash\",\"inputSchema\":{\"properties\":{"
+                 "\"action\":{\"enum\":[\"list\",\"save\",\"pop\",\"drop\"]}}}}",
+                 RISK_DESTRUCTIVE);
+    assert_class("{\"name\":\"rules\",\"description\":\"Manage rules of who can view, create and delete "
+                 "records\",\"inputSchema\":{\"properties\":{\"action\":{\"enum\":[\"get\",\"update\"]}}}}",
+                 RISK_WRITE);
+    assert_class("{\"name\":\"answer_question\",\"description\":\"Answer it\",\"inputSchema\":{"
+                 "\"properties\":{\"question_id\":{},\"text\":{}}}}",
                  RISK_WRITE);
     assert_class(
         "{\"name\":\"exchange\",\"description\":\"Exchange an OAuth authorization code\",\"inputSchema\":{"
