@@ -122,13 +122,12 @@ static const struct sub *sub_at(const struct policy_schema *s, const struct path
     *ret_lacks = false;
     for (uint32_t i = 0; sub && i < path->step_count; i++) {
         const struct step *step = &path->steps[i];
-        if (sub->ref && !sub->at[W_PROPERTIES] && !sub->at[W_ITEMS])
-            sub = sub->ref;
-        uint32_t next = sub->at[W_ITEMS];
-        if (step->kind == STEP_KEY && !step->on_array) {
-            const struct sub *object = policy_schema_object(s, sub);
-            sub = object ? object : sub;
-            next = sub->at[W_PROPERTIES] ? tape_get(&s->tape, sub->at[W_PROPERTIES], step->key) : 0;
+        const bool is_key = step->kind == STEP_KEY && !step->on_array;
+        const struct sub *inner = policy_schema_with(s, sub, is_key ? W_PROPERTIES : W_ITEMS);
+        sub = inner ? inner : sub;
+        uint32_t next = sub->at[is_key ? W_PROPERTIES : W_ITEMS];
+        if (is_key) {
+            next = next ? tape_get(&s->tape, next, step->key) : 0;
             *ret_lacks = !next && lists_all(sub);
         }
         sub = next ? s->subs[next] : NULL;

@@ -35,12 +35,35 @@ static bool may_be_null(struct eval *e, const struct cond *c, const struct value
            !(e->facts->schema && policy_schema_is_text(e->facts->schema, &c->path, false));
 }
 
+/* The format of the texts there, if the tool's schema names one. */
+static enum policy_format format_of(const struct eval *e, const struct cond *c, const struct value *v) {
+    return is_node(v, TAPE_STRING) && e->facts->schema ? policy_schema_format(e->facts->schema, &c->path)
+                                                       : POLICY_FORMAT_NONE;
+}
+
+/* The same for the elements of a list there. */
+static enum policy_format element_format(const struct eval *e, const struct cond *c) {
+    struct step steps[POLICY_PATH_STEPS_MAX + 1];
+    const uint32_t count = c->path.step_count;
+    if (!e->facts->schema)
+        return POLICY_FORMAT_NONE;
+    memcpy(steps, c->path.steps, count * sizeof(*steps));
+    steps[count] = (struct step){.kind = STEP_EACH};
+    return policy_schema_format(e->facts->schema, &(struct path){.steps = steps, .step_count = count + 1});
+}
+
+/* May a server read the text as this value, which is spelt otherwise? */
+static bool is_respelt(enum policy_format format, struct slice text, struct slice want) {
+    return format != POLICY_FORMAT_NONE &&
+           (!policy_spelling_is_usual(format, text) || policy_spelling_alike(format, text, want));
+}
+
 /* The text to judge. false: servers may see different texts, and the result is UNSURE. */
 static bool judged_text(struct eval *e, const struct cond *c, const struct value *v, struct slice *ret_text) {
     if (!policy_value_is_text(v))
         return false;
     *ret_text = policy_value_text(v, e->arena);
-    return !may_be_parsed(e, c, v, *ret_text);
+    return !may_be_parsed(e, c, v, *ret_text) && policy_spelling_is_usual(format_of(e, c, v), *ret_text);
 }
 
 /* ---- comparing ---- */
@@ -49,12 +72,22 @@ static enum truth negated(enum truth truth) {
     return truth == TRUTH_YES ? TRUTH_NO : truth == TRUTH_NO ? TRUTH_YES : truth;
 }
 
+/* May a server read the text as one of the values, which it spells otherwise? */
+static bool may_be_one(const struct eval *e, const struct cond *c, const struct value *v, struct slice text) {
+    const enum policy_format format = format_of(e, c, v);
+    for (size_t i = 0; i < c->list_count; i++)
+        if (is_respelt(format, text, c->list[i].text))
+            return true;
+    return !c->list_count && is_respelt(format, text, c->value.text);
+}
+
 /* A text that is equal to nothing may still be parsed to a list whose element is. */
 static enum truth unless_parsed(struct eval *e, const struct cond *c, const struct value *v,
                                 enum truth truth) {
     if (truth != TRUTH_NO || !is_node(v, TAPE_STRING))
         return truth;
-    return may_be_parsed(e, c, v, policy_value_text(v, e->arena)) ? TRUTH_UNSURE : TRUTH_NO;
+    struct slice text = policy_value_text(v, e->arena);
+    return may_be_parsed(e, c, v, text) || may_be_one(e, c, v, text) ? TRUTH_UNSURE : TRUTH_NO;
 }
 
 static enum truth judge_equal(struct eval *e, const struct cond *c, const struct value *v) {
@@ -172,7 +205,7 @@ static bool spelling_contains(struct slice spelling, struct slice want) {
 
 static enum truth judge_contains(struct eval *e, const struct cond *c, const struct value *v) {
     struct slice text, want = c->value.text;
-    if (want.len && c->value.type == TREE_STRING && is_spelt(v, &text) &&
+    if (want.len && c->value.type == TREE_STRING && is_spelt(v, &text) && !format_of(e, c, v) &&
         !may_be_parsed(e, c, v, behind_space(text)))
         return truth_of(spelling_contains(text, want));
     if (judged_text(e, c, v, &text)) {
@@ -183,6 +216,7 @@ static enum truth judge_contains(struct eval *e, const struct cond *c, const str
     if (!is_node(v, TAPE_ARRAY))
         return TRUTH_UNSURE;
     enum truth truth = TRUTH_NO;
+    const enum policy_format format = element_format(e, c);
     TAPE_FOR_ELEM(v->tape, v->node, i) {
         struct value element = {.kind = VALUE_NODE, .tape = v->tape, .node = i};
         if (!policy_spend(&e->budget, c->value.type == TREE_STRING ? EQUAL_TEXT_STEPS : EQUAL_STEPS))
@@ -190,6 +224,8 @@ static enum truth judge_contains(struct eval *e, const struct cond *c, const str
         enum truth one = policy_value_equals(&element, &c->value, e->arena);
         if (one == TRUTH_YES)
             return one;
+        if (policy_value_is_text(&element) && is_respelt(format, policy_value_text(&element, e->arena), want))
+            one = TRUTH_UNSURE;
         truth = one == TRUTH_UNSURE ? one : truth;
     }
     return truth;

@@ -29,6 +29,7 @@ const char *const policy_schema_words[W_COUNT] = {
     "dependentRequired",
     "dependencies",
     "default",
+    "format",
     "contains",
     "items",
     "additionalItems",
@@ -212,6 +213,7 @@ static int compile_word(struct compiler *c, struct sub *sub, enum word word, uin
     sub->at[word] = value;
     if (word == W_DEPENDENCIES)
         return compile_dependencies(c, value);
+    c->s->has_formats |= word == W_FORMAT;
     if (word == W_UNEVALUATED_ITEMS || word == W_UNEVALUATED_PROPERTIES)
         c->s->tracks = true;
     if (word == W_PATTERN)
@@ -429,19 +431,49 @@ static bool is_only(const struct policy_schema *s, const struct sub *sub, const 
     return true;
 }
 
+static enum policy_format format_of(const struct policy_schema *s, const struct sub *sub) {
+    const struct tape_node *n = tape_node(&s->tape, sub->at[W_FORMAT]);
+    return n->type == TAPE_STRING ? policy_spelling_from(slice_of(s->text + n->start, n->len))
+                                  : POLICY_FORMAT_NONE;
+}
+
 /* The schema of the place that the path leads to, or NULL. */
 static const struct sub *sub_at(const struct policy_schema *s, const struct path *path) {
     const struct sub *sub = s->subs[0];
     for (uint32_t i = 0; sub && i < path->step_count; i++) {
         const struct step *step = &path->steps[i];
-        if (sub->ref && !sub->at[W_PROPERTIES] && !sub->at[W_ITEMS])
-            sub = sub->ref;
-        uint32_t next = sub->at[W_ITEMS];
-        if (step->kind == STEP_KEY && !step->on_array)
-            next = sub->at[W_PROPERTIES] ? tape_get(&s->tape, sub->at[W_PROPERTIES], step->key) : 0;
+        const bool is_key = step->kind == STEP_KEY && !step->on_array;
+        sub = policy_schema_with(s, sub, is_key ? W_PROPERTIES : W_ITEMS);
+        uint32_t next = sub ? sub->at[is_key ? W_PROPERTIES : W_ITEMS] : 0;
+        if (next && is_key)
+            next = tape_get(&s->tape, next, step->key);
         sub = next ? s->subs[next] : NULL;
     }
     return sub;
+}
+
+/* A server takes a text for a text if one of several alternatives is any text. */
+enum policy_format policy_schema_format(const struct policy_schema *s, const struct path *path) {
+    const struct sub *sub = s->has_formats ? sub_at(s, path) : NULL;
+    enum policy_format found = POLICY_FORMAT_NONE;
+    if (sub && sub->ref && !sub->at[W_FORMAT])
+        sub = sub->ref;
+    if (!sub)
+        return found;
+    if (sub->at[W_FORMAT])
+        return format_of(s, sub);
+    const uint32_t list = sub->at[W_ANY_OF] ? sub->at[W_ANY_OF] : sub->at[W_ONE_OF];
+    if (!list)
+        return found;
+    TAPE_FOR_ELEM(&s->tape, list, i) {
+        const struct sub *one = s->subs[i];
+        if (!one || !one->at[W_TYPE] || !tape_eq(&s->tape, one->at[W_TYPE], SLICE("string")))
+            continue;
+        if (!one->at[W_FORMAT])
+            return POLICY_FORMAT_NONE;
+        found = format_of(s, one);
+    }
+    return found;
 }
 
 bool policy_schema_is_text(const struct policy_schema *s, const struct path *path, bool or_null) {
@@ -519,8 +551,8 @@ uint32_t policy_schema_unnamed_next(const struct policy_schema *s, const struct 
     return 0;
 }
 
-const struct sub *policy_schema_object(const struct policy_schema *s, const struct sub *sub) {
-    if (!sub || sub->at[W_PROPERTIES])
+const struct sub *policy_schema_with(const struct policy_schema *s, const struct sub *sub, enum word word) {
+    if (!sub || sub->at[word])
         return sub;
     if (sub->ref)
         return sub->ref;
@@ -530,10 +562,13 @@ const struct sub *policy_schema_object(const struct policy_schema *s, const stru
         return sub;
     TAPE_FOR_ELEM(&s->tape, list, i) {
         const struct sub *one = s->subs[i];
-        if (one && one->ref && !one->at[W_PROPERTIES])
+        if (one && one->ref && !one->at[word])
             one = one->ref;
-        if (one && one->at[W_PROPERTIES])
-            found = one;
+        if (!one || !one->at[word])
+            continue;
+        if (found)
+            return NULL;
+        found = one;
     }
     return found;
 }
@@ -563,7 +598,7 @@ uint32_t policy_schema_default(const struct policy_schema *s, const struct path 
             break;
         if (node && !tape_is(t, node, TAPE_OBJECT))
             return 0;
-        sub = policy_schema_object(s, sub);
+        sub = policy_schema_with(s, sub, W_PROPERTIES);
         const uint32_t inner =
             sub && sub->at[W_PROPERTIES] ? tape_get(&s->tape, sub->at[W_PROPERTIES], step->key) : 0;
         sub = inner ? s->subs[inner] : NULL;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "policy/spelling.h"
 #include "wire/tape.h"
 
 struct policy_schema;
@@ -60,6 +61,8 @@ uint32_t policy_schema_unnamed_next(const struct policy_schema *s, const struct 
                                     struct policy_unnamed *u, struct policy_budget *budget);
 /* Does the schema require a string at the path? or_null: or null. */
 bool policy_schema_is_text(const struct policy_schema *s, const struct path *path, bool or_null);
+/* The format that the schema names for texts there. */
+enum policy_format policy_schema_format(const struct policy_schema *s, const struct path *path);
 /* Does it allow neither a list nor an object there? */
 bool policy_schema_is_scalar(const struct policy_schema *s, const struct path *path);
 /* For a path that leads to nothing in the arguments (node 0: there are none): the value that the server uses

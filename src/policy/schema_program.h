@@ -30,6 +30,7 @@ enum word {
     W_DEPENDENT_REQUIRED,
     W_DEPENDENCIES, /* of earlier drafts: names or a schema for each key */
     W_DEFAULT,      /* what a server uses for a missing member */
+    W_FORMAT,       /* an annotation, that conditions on texts heed */
     /* one schema */
     W_CONTAINS,
     W_ITEMS,
@@ -79,10 +80,12 @@ struct policy_schema {
     struct tape tape;
     struct sub **subs;             /* by tape node */
     struct policy_regex **regexes; /* by tape node: values of `pattern`, keys of patternProperties */
-    bool tracks;                   /* some unevaluated… keyword: evaluated members have to be remembered */
+    bool has_formats;
+    bool tracks; /* some unevaluated… keyword: evaluated members have to be remembered */
     size_t sub_count;
 };
 
-/* The schema with the properties of an object: itself, what it refers to, or the one alternative that has
- * some (pydantic writes an optional model as anyOf of a reference and null). */
-const struct sub *policy_schema_object(const struct policy_schema *s, const struct sub *sub);
+/* The schema with a keyword (`properties` of an object, `items` of a list): itself, what it refers to, or the
+ * one alternative that has it (pydantic writes an optional model as anyOf of a reference and null). NULL:
+ * none has it, or several. */
+const struct sub *policy_schema_with(const struct policy_schema *s, const struct sub *sub, enum word word);
