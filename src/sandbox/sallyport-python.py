@@ -426,6 +426,7 @@ def stand_in():
     """For what cannot be had here: accounts, locks on files that no other program has, processes."""
     import concurrent.futures.process
     import fcntl
+    import grp
     import itertools
     import multiprocessing
     import multiprocessing.dummy
@@ -439,6 +440,9 @@ def stand_in():
         return lambda key: user if key in mine() else find(key)
 
     pwd.getpwuid, pwd.getpwnam = account(pwd.getpwuid, lambda: (1000, os.getuid())), account(pwd.getpwnam, lambda: ("sandbox",))
+    group = grp.struct_group(("sandbox", "x", 1000, []))
+    by_id = grp.getgrgid
+    grp.getgrgid = lambda key: group if key in (1000, os.getgid()) else by_id(key)
     # The kernel refuses locks, as those on shared files would be a channel between runs. No other process has this run's own files.
     def own(lock):
         def locked(file, *args, **kwargs):

@@ -233,3 +233,32 @@ python3 -c 'print(open("/dev/zero", "rb").read(3), len(open("/dev/urandom", "rb"
 install -m 755 zeros tool; stat -c %a tool; cp --preserve=all tool copy; stat -c %a copy; mv copy moved && ls moved
 sync; sync zeros; echo "synced: $?"
 grep -c '^ID=' /etc/os-release
+#### a local server with python3 and a client, started and ended by the script
+mkdir www; echo '{"ok": true}' > www/a.json
+python3 -m http.server 8123 --bind 127.0.0.1 --directory www > server.log 2>&1 & server=$!
+trap 'kill $server 2>/dev/null' EXIT
+get() { python3 -c 'import sys, urllib.request as u; print(u.urlopen("http://127.0.0.1:8123/" + sys.argv[1]).read().decode().strip())' "$1" 2>/dev/null; }
+until get a.json > /dev/null; do sleep 0.1; done
+get a.json; get none || echo "not there"; grep -c '"GET /none' server.log
+kill $server; wait $server; echo "status $?"
+get a.json || echo "gone"
+#### subprocesses of Python in a script: pipes, exit codes, environment, a pool and a time limit
+python3 - <<'PY'
+import subprocess, sys, os
+from concurrent.futures import ThreadPoolExecutor
+print(subprocess.run(["sort", "-n"], input="10\n9\n1\n", capture_output=True, text=True).stdout.split())
+a = subprocess.Popen(["printf", "b\\na\\nb\\n"], stdout=subprocess.PIPE); b = subprocess.Popen(["sort", "-u"], stdin=a.stdout, stdout=subprocess.PIPE, text=True); a.stdout.close(); print(b.communicate()[0].split(), a.wait(), b.returncode)
+print(subprocess.run("echo $NAME >&2; exit 4", shell=True, env={**os.environ, "NAME": "given"}, capture_output=True, text=True))
+try: subprocess.run(["sleep", "5"], timeout=0.1)
+except subprocess.TimeoutExpired: print("timed out")
+with ThreadPoolExecutor(4) as pool: print(list(pool.map(lambda n: int(subprocess.check_output([sys.executable, "-c", f"print({n} ** 2)"])), range(4))))
+pid = os.fork()
+if pid == 0: os._exit(7)
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+PY
+#### archives: zip by python, tar with stdin, split and joined parts, checksums that are compared
+mkdir -p d/e; seq 1 2000 > d/n.txt; printf 'x\0y' > d/e/bin
+tar cf - d | gzip -9 > d.tgz; tar tzf d.tgz | sort; split -b 1000 d.tgz part-; cat part-* | cmp - d.tgz && echo same
+python3 -m zipfile -c d.zip d/ && python3 -m zipfile -l d.zip | awk '{print $1}' | sort | head -5
+(cd d && find . -type f -exec sha256sum {} + | sort -k2) > sums; (cd d && sha256sum -c --quiet ../sums) && echo "sums fit"; echo changed >> d/n.txt; (cd d && sha256sum -c ../sums 2>/dev/null | grep FAILED)
+mkdir out && tar xzf d.tgz -C out --strip-components=1 && wc -l < out/n.txt; od -c out/e/bin | head -1; gzip -cd d.tgz | tar xOf - d/n.txt | tail -1

@@ -888,3 +888,80 @@ const server = http.createServer((req, res) => {
   http.get(`${url}/slow`, { timeout: 20 }).on('timeout', function () { this.destroy(new Error('too slow')); }).on('error', (e) => {
     console.log(e.message); agent.destroy(); server.close(() => { http.get(url).on('error', (e) => console.log(e.code, e.syscall, e.address)); }); server.closeAllConnections(); });
 })();
+//// worker threads: a pool that takes jobs, transferred buffers, Atomics and an error in one worker
+const { Worker } = require('node:worker_threads');
+const source = `const { parentPort, workerData } = require('node:worker_threads'); const view = new Int32Array(workerData.shared);
+parentPort.on('message', ({ id, n, buffer }) => { if (n === 13) throw new Error('thirteen'); Atomics.add(view, 0, n); if (buffer) { new Uint8Array(buffer).fill(n); return parentPort.postMessage({ id, buffer }, [buffer]); } let f = 1n; for (let i = 2n; i <= n; i++) f *= i; parentPort.postMessage({ id, f }); });`;
+const shared = new SharedArrayBuffer(4);
+const make = () => new Worker(source, { eval: true, workerData: { shared } });
+const pool = [make(), make()]; let next = 0;
+const ask = (job, w = pool[next++ % 2]) => new Promise((done, fail) => { const id = next; const on = (m) => { if (m.id !== id) return; w.off('message', on); done(m); }; w.on('message', on).once('error', fail); w.postMessage({ id, ...job }, job.buffer ? [job.buffer] : []); });
+(async () => {
+  console.log((await Promise.all([5n, 10n, 20n].map((n) => ask({ n: Number(n) })))).map((m) => m.f));
+  const buffer = new ArrayBuffer(3), got = await ask({ n: 9, buffer }); console.log(buffer.byteLength, new Uint8Array(got.buffer));
+  console.log(Atomics.load(new Int32Array(shared), 0)); const bad = make(); await ask({ n: 13 }, bad).catch((e) => console.log(e.name, e.message));
+  console.log(await Promise.all(pool.map((w) => w.terminate())));
+})();
+//// async iterators: a queue that can be awaited, a merge, a throttle, and return called on break
+class AsyncQueue { #items = []; #waiting = []; #closed = false;
+  push(x) { const w = this.#waiting.shift(); w ? w({ value: x, done: false }) : this.#items.push(x); } close() { this.#closed = true; for (const w of this.#waiting) w({ value: undefined, done: true }); }
+  [Symbol.asyncIterator]() { return { next: () => this.#items.length ? Promise.resolve({ value: this.#items.shift(), done: false }) : this.#closed ? Promise.resolve({ value: undefined, done: true }) : new Promise((r) => this.#waiting.push(r)), return: async () => { console.log('returned'); return { value: undefined, done: true }; } }; } }
+async function* merge(...sources) { const its = sources.map((s) => s[Symbol.asyncIterator]()); const step = (it, i) => it.next().then((r) => ({ r, i })); const open = new Map(its.map((it, i) => [i, step(it, i)])); while (open.size) { const { r, i } = await Promise.race(open.values()); if (r.done) open.delete(i); else { open.set(i, step(its[i], i)); yield r.value; } } }
+async function* count(n, ms) { for (let i = 0; i < n; i++) { await new Promise((r) => setTimeout(r, ms)); yield i; } }
+async function* map(it, f) { for await (const x of it) yield f(x); }
+async function* take(it, n) { if (n > 0) for await (const x of it) { yield x; if (--n <= 0) return; } }
+(async () => {
+  const q = new AsyncQueue(); q.push(1); setTimeout(() => { q.push(2); q.push(3); }, 5);
+  for await (const x of q) { console.log(x); if (x === 3) break; } q.close();
+  const all = []; for await (const x of merge(count(3, 2), map(count(2, 3), (x) => 'b' + x))) all.push(x); console.log(all.map(String).sort());
+  console.log(await Array.fromAsync?.(take(count(100, 1), 3)) ?? [0, 1, 2]);
+  const g = count(5, 1); await g.next(); console.log(await g.return('early'), await g.next()); await (async () => { for await (const x of [Promise.resolve('a'), 'b', Promise.reject(new Error('c'))]) console.log(x); })().catch((e) => console.log('caught', e.message));
+})();
+//// streams: a line splitter, a CSV parser, a batcher, gzip through files, objects and errors in the middle
+const { Transform, Readable, Writable, PassThrough } = require('node:stream'), { pipeline } = require('node:stream/promises'), fs = require('node:fs'), zlib = require('node:zlib');
+const lines = () => { let rest = ''; return new Transform({ readableObjectMode: true, transform(c, e, d) { const parts = (rest + c).split('\n'); rest = parts.pop(); for (const p of parts) this.push(p); d(); }, flush(d) { if (rest) this.push(rest); d(); } }); };
+const batch = (n) => { let some = []; return new Transform({ objectMode: true, transform(x, e, d) { some.push(x); if (some.length === n) { this.push(some); some = []; } d(); }, flush(d) { if (some.length) this.push(some); d(); } }); };
+(async () => {
+  await pipeline(Readable.from(Array.from({ length: 1000 }, (_, i) => `${i},${i * i}\n`)), zlib.createGzip(), fs.createWriteStream('n.csv.gz'));
+  const seen = []; await pipeline(fs.createReadStream('n.csv.gz'), zlib.createGunzip(), lines(), batch(300), new Writable({ objectMode: true, highWaterMark: 1, write(x, e, d) { seen.push(x.length); setImmediate(d); } })); console.log(seen);
+  const sum = await fs.createReadStream('n.csv.gz').pipe(zlib.createGunzip()).pipe(lines()).map((l) => Number(l.split(',')[1])).filter((n) => n % 2).reduce((a, b) => a + b, 0); console.log(sum);
+  await pipeline(Readable.from(['a', 'b']), async function* (s) { for await (const c of s) { if (c == 'b') throw new TypeError('bad chunk'); yield c; } }, new PassThrough()).catch((e) => console.log(e.name, e.message));
+  await pipeline(fs.createReadStream('none.txt'), new PassThrough()).catch((e) => console.log(e.code)); await pipeline(Readable.from([Buffer.from('not gzip')]), zlib.createGunzip(), new PassThrough()).catch((e) => console.log(e.code, e.message));
+  const r = new Readable({ read() {} }); r.push('x'); r.push(null); console.log(await r.toArray(), r.readableEnded, r.destroyed); const [a, b] = new Response('tee').body.tee(); console.log(await new Response(a).text(), await new Response(b).text());
+})();
+//// text encodings: TextDecoder labels, fatal mode, base64url, latin1, utf16, code points and normalisation
+const text = 'Grüße 世界 🌍';
+for (const e of ['utf8', 'utf16le', 'latin1', 'ascii', 'base64', 'base64url', 'hex']) console.log(e, Buffer.from(text).toString(e).slice(0, 40), Buffer.byteLength(text, e));
+console.log(new TextDecoder('utf-16le').decode(Buffer.from(text, 'utf16le')) === text, new TextDecoder('windows-1252').decode(Uint8Array.of(0x80, 0xe9)), new TextDecoder('shift_jis').decode(Uint8Array.of(0x93, 0xfa)), new TextDecoder().encoding);
+try { new TextDecoder('utf-8', { fatal: true }).decode(Uint8Array.of(0xff)); } catch (e) { console.log(e.name, e.code); } try { new TextDecoder('nope'); } catch (e) { console.log(e.name, e.code); }
+console.log([...text].length, text.length, text.codePointAt(9).toString(16), String.fromCodePoint(0x1f30d), 'é'.normalize('NFD').length, escape('é'), encodeURIComponent('ä/&'), decodeURIComponent('%E4%B8%96'), btoa('hi'), atob('aGk='));
+try { btoa('世'); } catch (e) { console.log(e.name); } try { decodeURIComponent('%E4%B8'); } catch (e) { console.log(e.name, e.message); }
+const d = new TextDecoder(); let s = ''; for (const b of new TextEncoder().encode('é世')) s += d.decode(Uint8Array.of(b), { stream: true }); console.log(s, new TextEncoder().encodeInto('abc', new Uint8Array(2)), Buffer.from('\ufeffx').toString().charCodeAt(0), 'a\ud800'.isWellFormed(), 'a\ud800'.toWellFormed());
+console.log(['z', 'ä', 'a', 'Z'].sort(), ['z', 'ä', 'a', 'Z'].sort(new Intl.Collator('de').compare), 'İ'.toLowerCase().length, 'ß'.toUpperCase(), [...new Intl.Segmenter('en', { granularity: 'grapheme' }).segment('👨‍👩‍👧é')].length);
+//// dates with zones: Intl parts, offsets, DST, ISO weeks, ranges and durations
+const at = new Date(Date.UTC(2024, 2, 31, 0, 30));
+const parts = (d, timeZone) => Object.fromEntries(new Intl.DateTimeFormat('en-GB', { timeZone, dateStyle: 'short', timeStyle: 'long' }).formatToParts(d).filter((p) => p.type !== 'literal').map((p) => [p.type, p.value]));
+for (const z of ['Europe/Berlin', 'America/New_York', 'Asia/Kathmandu', 'UTC']) console.log(z, parts(at, z), at.toLocaleString('sv-SE', { timeZone: z }));
+const offset = (d, timeZone) => (Date.parse(d.toLocaleString('sv-SE', { timeZone }).replace(' ', 'T') + 'Z') - Math.floor(d / 1000) * 1000) / 60000; console.log([0, 1, 2, 6].map((m) => offset(new Date(Date.UTC(2024, m * 2, 1)), 'Europe/Berlin')));
+const week = (d) => { const t = new Date(Date.UTC(d.getUTCFullYear(), d.getUTCMonth(), d.getUTCDate())); t.setUTCDate(t.getUTCDate() + 4 - (t.getUTCDay() || 7)); return [t.getUTCFullYear(), Math.ceil(((t - Date.UTC(t.getUTCFullYear(), 0, 1)) / 864e5 + 1) / 7)]; }; console.log(week(new Date('2024-12-30')), week(new Date('2021-01-03')));
+console.log(new Date('2024-02-30'), new Date(2024, 0, 31 + 30).toDateString(), new Date('2024-02-29T12:00:00+05:30').toISOString(), Date.parse('nope'), new Date(8.64e15 + 1).getTime(), new Date(2024, 1, 0).getDate());
+console.log(new Intl.DateTimeFormat('en', { month: 'short', day: 'numeric' }).formatRange(new Date('2024-01-30'), new Date('2024-02-02')), new Intl.RelativeTimeFormat('de', { numeric: 'auto' }).format(-1, 'day'), Intl.DateTimeFormat().resolvedOptions().timeZone, at.getTimezoneOffset()); try { new Date(NaN).toISOString(); } catch (e) { console.log(e.name, e.message); } try { new Intl.DateTimeFormat('en', { timeZone: 'Mars/X' }); } catch (e) { console.log(e.name, e.message); }
+//// large outputs: many lines, a long line, a table, and a deep object
+for (let i = 0; i < 700; i++) console.log(String(i).padStart(5, '0'), 'x'.repeat(20));
+console.log('y'.repeat(15000)); process.stdout.write('part one, '); process.stdout.write('part two\n');
+console.log(Array.from({ length: 150 }, (_, i) => i), { a: { b: { c: { d: 1 } } }, long: 'z'.repeat(120), map: new Map(Array.from({ length: 5 }, (_, i) => [i, { i }])) });
+console.dir({ a: { b: { c: { d: { e: 1 } } } } }, { depth: null }); console.table([{ a: 1, b: 'x' }, { a: 2, c: true }]);
+//// concurrency: a mutex, a semaphore, a circuit breaker, deduplicated calls and a debounced batch
+const sleep = (ms, v) => new Promise((r) => setTimeout(r, ms, v));
+class Semaphore { constructor(n) { this.n = n; this.q = []; } async use(f) { if (this.n === 0) await new Promise((r) => this.q.push(r)); else this.n--; try { return await f(); } finally { const next = this.q.shift(); next ? next() : this.n++; } } }
+class Breaker { fails = 0; constructor(f, max) { this.f = f; this.max = max; } async call(...a) { if (this.fails >= this.max) throw new Error('open'); try { const r = await this.f(...a); this.fails = 0; return r; } catch (e) { this.fails++; throw e; } } }
+const once = (f, flying = new Map()) => (k) => { if (!flying.has(k)) flying.set(k, f(k).finally(() => flying.delete(k))); return flying.get(k); };
+const batcher = (f) => { let some = null; return (x) => { some ??= { xs: [], p: Promise.resolve().then(() => { const { xs } = some; some = null; return f(xs); }) }; const i = some.xs.push(x) - 1; return some.p.then((r) => r[i]); }; };
+(async () => {
+  let active = 0, most = 0; const s = new Semaphore(3); console.log(await Promise.all(Array.from({ length: 8 }, (_, i) => s.use(async () => { most = Math.max(most, ++active); await sleep(2); active--; return i; }))), most);
+  const b = new Breaker(async (x) => { if (x < 0) throw new RangeError('neg'); return x; }, 2); for (const x of [1, -1, -1, 2]) await b.call(x).then(console.log, (e) => console.log(e.name, e.message));
+  let calls = 0; const load = once(async (k) => { calls++; await sleep(2); return k + '!'; }); console.log(await Promise.all(['a', 'a', 'b'].map(load)), calls); await load('a'); console.log(calls);
+  const doubles = batcher(async (xs) => { console.log('batch', xs); return xs.map((x) => x * 2); }); console.log(await Promise.all([1, 2, 3].map(doubles)), await doubles(4));
+  console.log(await Promise.any([sleep(50, 'slow'), sleep(1, 'fast'), Promise.reject(new Error('x'))]), (await Promise.allSettled([sleep(1, 1), Promise.reject(2)])).map((r) => r.status), await Promise.race([sleep(1000, 'late').then(() => 0), sleep(1, 'first')]));
+  process.exit(0);
+})();

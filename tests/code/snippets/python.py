@@ -1948,3 +1948,241 @@ with Listener(("127.0.0.1", 0), authkey=b"key") as listener:
     t = threading.Thread(target=serve); t.start()
     with Client(listener.address, authkey=b"key") as c: c.send([1, 2, 3]); print(c.recv())
     t.join()
+#### producer and consumers: queue.Queue, sentinels, a barrier, a semaphore and results in order
+import queue, threading
+jobs, done, gate = queue.Queue(4), [], threading.Semaphore(2)
+start = threading.Barrier(3)
+def work(name):
+    start.wait()
+    while (job := jobs.get()) is not None:
+        with gate: done.append((job, job ** 2))
+        jobs.task_done()
+    jobs.task_done()
+crew = [threading.Thread(target=work, args=(n,), name=n) for n in "ab"]
+for t in crew: t.start()
+start.wait()
+for i in range(50): jobs.put(i)
+for _ in crew: jobs.put(None)
+jobs.join(); [t.join() for t in crew]
+print(len(done), sum(v for _, v in done), sorted(done)[-1], jobs.empty(), threading.active_count())
+try: jobs.get(timeout=0.01)
+except queue.Empty: print("empty")
+p = queue.PriorityQueue(); [p.put(x) for x in ((2, "b"), (1, "a"), (3, "c"))]; print([p.get()[1] for _ in range(3)], queue.LifoQueue(1).maxsize)
+#### sqlite: WAL with readers while a writer writes, checkpoints, savepoints and upserts
+import sqlite3, threading, os
+def connect():
+    c = sqlite3.connect("wal.db", timeout=10, isolation_level=None); c.execute("PRAGMA busy_timeout=5000"); return c
+w = connect(); print(w.execute("PRAGMA journal_mode=WAL").fetchone(), w.execute("PRAGMA synchronous=NORMAL").fetchone())
+w.execute("CREATE TABLE kv(k TEXT PRIMARY KEY, n INT DEFAULT 0) WITHOUT ROWID")
+w.execute("BEGIN"); w.execute("INSERT INTO kv VALUES('a', 1)")
+r = connect(); print(r.execute("SELECT count(*) FROM kv").fetchone()); w.execute("COMMIT"); print(r.execute("SELECT count(*) FROM kv").fetchone())
+def bump(name):
+    c = connect()
+    for _ in range(40): c.execute("INSERT INTO kv VALUES(?, 1) ON CONFLICT(k) DO UPDATE SET n = n + 1 RETURNING n", (name,)).fetchall()
+    c.close()
+threads = [threading.Thread(target=bump, args=("xyz"[i % 3],)) for i in range(6)]
+[t.start() for t in threads]; [t.join() for t in threads]
+print(r.execute("SELECT k, n FROM kv ORDER BY k").fetchall())
+w.execute("BEGIN"); w.execute("SAVEPOINT s"); w.execute("DELETE FROM kv"); w.execute("ROLLBACK TO s"); w.execute("COMMIT"); print(w.execute("SELECT sum(n) FROM kv").fetchone())
+print(w.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0], os.path.exists("wal.db-wal"), w.execute("PRAGMA integrity_check").fetchone())
+r.close(); w.close(); print(sorted(f for f in os.listdir() if f.startswith("wal.db")))
+#### locks of files: fcntl.flock and lockf around a counter, and a lock file made with O_EXCL
+import fcntl, os, threading
+open("count", "w").write("0")
+def add():
+    for _ in range(20):
+        with open("count", "r+") as f:
+            fcntl.lockf(f, fcntl.LOCK_EX); n = int(f.read()); f.seek(0); f.write(str(n + 1)); f.truncate(); fcntl.lockf(f, fcntl.LOCK_UN)
+add(); add(); print(open("count").read())
+with open("x.lock", "w") as f:
+    fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB); print("locked"); fcntl.flock(f, fcntl.LOCK_UN)
+fd = os.open("once.lock", os.O_CREAT | os.O_EXCL | os.O_WRONLY); os.write(fd, str(os.getpid() > 0).encode()); os.close(fd)
+try: os.open("once.lock", os.O_CREAT | os.O_EXCL)
+except FileExistsError as e: print(e.errno, e.filename)
+os.unlink("once.lock"); print(os.path.exists("once.lock"))
+#### zip: append, comments, deflate levels, a bad archive, extraction, timestamps and a zip in a zip
+import io, zipfile, os
+with zipfile.ZipFile("a.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as z:
+    z.writestr("dir/ä.txt", "umlaut " * 100); z.writestr(zipfile.ZipInfo("old.txt", (1999, 12, 31, 23, 59, 58)), b"old"); z.comment = b"made here"
+with zipfile.ZipFile("a.zip", "a") as z: z.writestr("more.bin", bytes(range(256))); z.mkdir("empty") if hasattr(z, "mkdir") else None
+with zipfile.ZipFile("a.zip") as z:
+    print(z.testzip(), z.comment, [(i.filename, i.file_size, i.compress_type, i.is_dir()) for i in z.infolist()], z.getinfo("old.txt").date_time)
+    z.extractall("out"); print(sorted(os.path.relpath(os.path.join(d, f), "out") for d, _, fs in os.walk("out") for f in fs))
+    with z.open("dir/ä.txt") as f: print(f.read(6), io.TextIOWrapper(z.open("dir/ä.txt"), "utf-8").read(8))
+inner = io.BytesIO()
+with zipfile.ZipFile(inner, "w") as z: z.write("a.zip")
+print(zipfile.ZipFile(zipfile.ZipFile(inner).open("a.zip")).namelist()[0], zipfile.is_zipfile("a.zip"), (zipfile.Path("a.zip") / "dir").is_dir())
+for make in (lambda: zipfile.ZipFile(io.BytesIO(b"no zip")), lambda: zipfile.ZipFile("a.zip").read("none")):
+    try: make()
+    except (zipfile.BadZipFile, KeyError) as e: print(type(e).__name__, e)
+#### tar: links, modes, filters, streams, and members read without extraction
+import io, os, tarfile
+os.makedirs("src/sub"); open("src/a.txt", "w").write("A" * 1000); open("src/sub/b.sh", "w").write("#!/bin/sh\n"); os.symlink("a.txt", "src/link")
+for mode, name in (("w:gz", "a.tgz"), ("w:bz2", "a.tbz"), ("w:xz", "a.txz")):
+    with tarfile.open(name, mode) as t: t.add("src", filter=lambda i: None if i.name.endswith(".sh") and mode == "w:xz" else i)
+    with tarfile.open(name) as t: print(name, sorted((m.name, m.size, m.isdir(), m.issym() and m.linkname) for m in t))
+data = io.BytesIO()
+with tarfile.open(fileobj=data, mode="w|gz") as t:
+    info = tarfile.TarInfo("made/by/hand.txt"); body = "héllo".encode(); info.size, info.mode, info.mtime = len(body), 0o640, 86400; t.addfile(info, io.BytesIO(body))
+data.seek(0)
+with tarfile.open(fileobj=data, mode="r|gz") as t:
+    for m in t: print(m.name, oct(m.mode), m.mtime, t.extractfile(m).read().decode())
+with tarfile.open("a.tgz") as t: t.extractall("out"); print(os.readlink("out/src/link"), os.path.getsize("out/src/a.txt"))
+try: tarfile.open("src/a.txt")
+except tarfile.ReadError as e: print(type(e).__name__)
+#### csv: dict reader with missing and extra fields, quoting modes, line breaks in fields and totals by group
+import csv, io, collections
+text = 'id,name,qty\r\n1,"Smith, ""Al""",3\r\n2,"two\nlines",4,extra\r\n3,short\r\n'
+rows = list(csv.DictReader(io.StringIO(text, newline=""), restkey="rest", restval="-")); print(rows)
+out = io.StringIO(); w = csv.DictWriter(out, ["name", "qty"], extrasaction="ignore", quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n"); w.writeheader(); w.writerows(rows); print(out.getvalue())
+try: csv.DictWriter(io.StringIO(), ["id"]).writerow(rows[0])
+except ValueError as e: print(str(e)[:35])
+with open("big.csv", "w", newline="") as f: csv.writer(f, delimiter=";").writerows([i % 7, i, f"{i / 3:.3f}".replace(".", ",")] for i in range(20000))
+sums = collections.defaultdict(float)
+with open("big.csv", newline="") as f:
+    for group, n, value in csv.reader(f, delimiter=";"): sums[group] += float(value.replace(",", "."))
+print({k: round(v, 2) for k, v in sorted(sums.items())}, csv.field_size_limit(), csv.list_dialects())
+#### encodings: detection by BOM, errors handlers, codecs, surrogates, punycode and mojibake
+import codecs, io, locale, sys, unicodedata
+text = "Grüße, 世界 🌍"
+for name in ("utf-8", "utf-16", "utf-16-le", "utf-32-be", "utf-7", "gb18030", "utf-8-sig"): b = text.encode(name); print(name, len(b), b[:6].hex(), b.decode(name) == text)
+for errors in ("replace", "ignore", "xmlcharrefreplace", "backslashreplace", "namereplace"): print(errors, text.encode("ascii", errors))
+try: text.encode("latin-1")
+except UnicodeEncodeError as e: print(e.reason, e.start, e.object[e.start])
+try: b"\xff\xfe\xfa".decode("utf-8")
+except UnicodeDecodeError as e: print(e)
+print("Ã¼".encode("latin-1").decode("utf-8"), b"caf\xe9".decode("cp1252"), b"\x80abc".decode("utf-8", "surrogateescape").encode("utf-8", "surrogateescape"))
+codecs.register_error("star", lambda e: ("*" * (e.end - e.start), e.end)); print("aé世b".encode("ascii", "star"), "bücher.example".encode("idna"), "münchen".encode("punycode"))
+with open("l1.txt", "w", encoding="latin-1", newline="\r\n") as f: f.write("é\nü\n")
+print(open("l1.txt", "rb").read(), open("l1.txt", encoding="latin-1").read().split(), [unicodedata.name(c) for c in "é世"], unicodedata.normalize("NFKD", "ﬁé").encode("ascii", "ignore"), sys.getdefaultencoding(), codecs.lookup("latin1").name)
+d = codecs.getincrementaldecoder("utf-8")(); print([d.decode(bytes([x])) for x in "é世".encode()], io.TextIOWrapper(io.BytesIO(b"\xef\xbb\xbfx"), "utf-8-sig").read())
+#### dates with zones: gaps, folds, differences, ISO strings, monthly dates and many zones of one instant
+from datetime import datetime, timedelta, timezone, date
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+berlin, york, tokyo = map(ZoneInfo, ("Europe/Berlin", "America/New_York", "Asia/Tokyo"))
+at = datetime(2024, 3, 31, 0, 30, tzinfo=timezone.utc)
+for z in (berlin, york, tokyo, ZoneInfo("Asia/Kathmandu"), ZoneInfo("Australia/Lord_Howe")): print(at.astimezone(z).isoformat(), at.astimezone(z).tzname(), at.astimezone(z).dst())
+first, second = (datetime(2024, 10, 27, 2, 30, tzinfo=berlin, fold=f) for f in (0, 1)); print(first.utcoffset(), second.utcoffset(), first == second, second.timestamp() - first.timestamp())
+gap = datetime(2024, 3, 31, 2, 30, tzinfo=berlin); print(gap.isoformat(), gap.astimezone(timezone.utc).astimezone(berlin).isoformat())
+day = datetime(2024, 3, 30, 12, tzinfo=berlin) + timedelta(days=1); print(day, (day.astimezone(timezone.utc) - datetime(2024, 3, 30, 12, tzinfo=berlin).astimezone(timezone.utc)))
+print(datetime.fromisoformat("2024-02-29T12:00:00.123456+05:30").astimezone(timezone.utc), datetime.fromisoformat("20240229T1200Z"), datetime.strptime("29 Feb 2024 12:00 +0100", "%d %b %Y %H:%M %z"))
+def add_months(d, n): y, m = divmod(d.year * 12 + d.month - 1 + n, 12); return date(y, m + 1, min(d.day, [31, 29 if y % 4 == 0 and (y % 100 or y % 400 == 0) else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][m]))
+print([str(add_months(date(2024, 1, 31), n)) for n in (1, 2, 13, -2)], datetime(2024, 12, 30).strftime("%G-W%V-%u %j %a"), datetime.max.year)
+try: ZoneInfo("Mars/Olympus")
+except ZoneInfoNotFoundError as e: print(e)
+try: at < datetime(2024, 1, 1)
+except TypeError as e: print(e)
+#### decorators: with and without arguments, classes as decorators, stacked, retry, memo with expiry, and of methods
+import functools, itertools, time
+def traced(f=None, *, prefix="->"):
+    if f is None: return functools.partial(traced, prefix=prefix)
+    @functools.wraps(f)
+    def inner(*a, **k): print(prefix, f.__name__, a, k); return f(*a, **k)
+    return inner
+def retry(times, errors=(Exception,)):
+    def wrap(f):
+        @functools.wraps(f)
+        def inner(*a):
+            for n in itertools.count(1):
+                try: return f(*a)
+                except errors as e:
+                    print("try", n, e)
+                    if n == times: raise
+        return inner
+    return wrap
+class Count:
+    def __init__(self, f): functools.update_wrapper(self, f); self.f, self.n = f, 0
+    def __call__(self, *a): self.n += 1; return self.f(*a)
+    def __get__(self, o, t=None): return self if o is None else functools.partial(self, o)
+@traced
+def add(a, b=1): "adds"; return a + b
+@traced(prefix="=>")
+@Count
+def square(x): return x * x
+class Shop:
+    @Count
+    def sell(self, x): return x * 2
+    @functools.singledispatchmethod
+    def show(self, x): return "any"
+    @show.register
+    def _(self, x: int): return f"int {x}"
+attempts = iter([ValueError("a"), KeyError("b"), 7])
+@retry(3, (ValueError, KeyError))
+def flaky():
+    r = next(attempts)
+    if isinstance(r, Exception): raise r
+    return r
+print(add(1, b=2), add.__name__, add.__doc__, square(4), square.__wrapped__.n, flaky(), Shop().sell(3), Shop.sell.n, Shop().show(1), Shop().show("x"))
+#### large outputs: many lines, one long line, stderr beside it, and a table of wide rows
+import sys
+for i in range(800): print(f"{i:05d}", "x" * 20)
+print("y" * 20000); print("to stderr " * 10, file=sys.stderr)
+print("\n".join("|".join(f"{i * j:6d}" for j in range(40)) for i in range(20)))
+sys.stdout.write("no newline at the end")
+#### async iterators: pipelines of generators, aclosing, anext with a default, merged streams and cancellation
+import asyncio, contextlib
+async def ticks(name, n, step):
+    try:
+        for i in range(n): await asyncio.sleep(step); yield f"{name}{i}"
+    finally: print("closed", name)
+async def merge(*streams):
+    out, end = asyncio.Queue(), object()
+    async def pump(s):
+        async for x in s: await out.put(x)
+        await out.put(end)
+    tasks = [asyncio.create_task(pump(s)) for s in streams]; left = len(tasks)
+    while left:
+        if (x := await out.get()) is end: left -= 1
+        else: yield x
+async def batched(source, n):
+    batch = []
+    async for x in source:
+        batch.append(x)
+        if len(batch) == n: yield batch; batch = []
+    if batch: yield batch
+class Pages:
+    def __init__(self): self.n = 0
+    def __aiter__(self): return self
+    async def __anext__(self):
+        self.n += 1
+        if self.n > 3: raise StopAsyncIteration
+        return self.n
+async def main():
+    print(sorted([x async for x in merge(ticks("a", 3, 0.001), ticks("b", 2, 0.001))]))
+    print([b async for b in batched(Pages(), 2)], await anext(Pages()), await anext(ticks("z", 0, 0), "none"))
+    async with contextlib.aclosing(ticks("c", 100, 0.001)) as s:
+        async for x in s:
+            if x == "c1": break
+    task = asyncio.create_task(anext(ticks("d", 1, 30))); await asyncio.sleep(0.01); task.cancel()
+    try: await task
+    except asyncio.CancelledError: print("cancelled")
+    async with asyncio.timeout(5) if hasattr(asyncio, "timeout") else contextlib.AsyncExitStack(): print({k: v async for k, v in zipped()})
+async def zipped():
+    for k, v in zip("ab", (1, 2)): yield k, v
+asyncio.run(main())
+#### asyncio: a worker pool with a rate, back pressure, results by id and one failure that does not stop the others
+import asyncio
+async def fetch(i):
+    await asyncio.sleep(0.001 * (i % 3))
+    if i == 7: raise ValueError(f"no {i}")
+    return i * i
+async def main():
+    limit, active, most = asyncio.Semaphore(3), 0, 0
+    async def one(i):
+        nonlocal active, most
+        async with limit:
+            active += 1; most = max(most, active)
+            try: return await fetch(i)
+            finally: active -= 1
+    results = await asyncio.gather(*(one(i) for i in range(12)), return_exceptions=True)
+    print([r if not isinstance(r, Exception) else repr(r) for r in results], most)
+    done, pending = await asyncio.wait([asyncio.create_task(asyncio.sleep(d, d)) for d in (0.001, 60)], return_when=asyncio.FIRST_COMPLETED); print([t.result() for t in done], len(pending)); [t.cancel() for t in pending]
+    try:
+        async with asyncio.TaskGroup() as g: g.create_task(fetch(7)); g.create_task(asyncio.sleep(60))
+    except* ValueError as group: print([str(e) for e in group.exceptions])
+    loop = asyncio.get_running_loop(); fut = loop.create_future(); loop.call_later(0.001, fut.set_result, "later"); print(await fut, await asyncio.wait_for(asyncio.to_thread(sum, [1, 2]), 5))
+    lock, order = asyncio.Lock(), []
+    async def turn(n):
+        async with lock: order.append(n); await asyncio.sleep(0)
+    await asyncio.gather(*map(turn, range(4))); print(order)
+asyncio.run(main())

@@ -84,3 +84,12 @@ SELECT day, strftime('%w', day) AS weekday, (CAST(strftime('%m', day) AS INTEGER
 SELECT json_group_array(json_object('p', product, 'n', n)) AS doc, (SELECT sum(value) FROM json_each('[1,2,3]')) AS total, json_extract('{"a":{"b":[7,8]}}', '$.a.b[1]') AS deep, '{"k":5}' ->> 'k' AS arrow FROM (SELECT product, count(*) AS n FROM sales GROUP BY 1 ORDER BY 1);
 ---- values, row values, iif, nullif, typeof, quote, hex, printf, instr
 SELECT iif(amount > 50, 'high', 'low') AS band, nullif(region, 'EU') AS other, typeof(amount) AS t, quote(note) AS q, printf('%08.2f', amount) AS f, instr(product, 'n') AS at FROM sales WHERE (region, product) IN (VALUES ('EU', 'pen'), ('US', 'ink')) ORDER BY day, product;
+---- top rows of each group, with ranks, shares and running totals
+SELECT region, product, amount, rank() OVER w AS place, round(100.0 * amount / sum(amount) OVER (PARTITION BY region), 1) AS share,
+  sum(amount) OVER (PARTITION BY region ORDER BY day, product ROWS UNBOUNDED PRECEDING) AS running FROM sales WINDOW w AS (PARTITION BY region ORDER BY amount DESC) ORDER BY region, place;
+---- recursive dates: each day of a month beside its sales, gaps included, only some days
+WITH RECURSIVE days(d) AS (SELECT '2024-02-01' UNION ALL SELECT date(d, '+1 day') FROM days WHERE d < '2024-02-29')
+SELECT d, coalesce(sum(amount), 0) AS total, CASE strftime('%w', d) WHEN '0' THEN 'Sun' WHEN '6' THEN 'Sat' ELSE 'week' END AS kind FROM days LEFT JOIN sales ON day = d GROUP BY d HAVING total > 0 OR kind <> 'week' ORDER BY d;
+---- JSON made of rows, read again, and text functions
+WITH j AS (SELECT json_group_array(json_object('p', s.product, 'l', label, 'n', amount)) AS doc FROM sales s JOIN products USING (product) WHERE region = 'US')
+SELECT json_extract(value, '$.l') AS label, upper(substr(value ->> 'p', 1, 1)) || substr(value ->> 'p', 2) AS name, printf('%08.2f', value ->> 'n') AS amount, instr(value, 'n') > 0 AS has FROM j, json_each(doc) ORDER BY value ->> 'n' DESC, 1;

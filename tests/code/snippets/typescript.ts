@@ -401,3 +401,56 @@ function stamped<T extends new (...args: any[]) => object>(target: T, _: ClassDe
 @register() class Orders {}
 @stamped class Invoice { total = 2; }
 console.log([...registry.keys()], Object.isSealed(Users), new Users().list(), Users, Orders, (new Invoice() as any).stamp);
+//// a typed HTTP router served on loop-back and called with fetch
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+type Handler<T> = (params: Record<string, string>, body: unknown) => Promise<T> | T;
+enum Status { Ok = 200, NotFound = 404, Teapot = 418 }
+class Router {
+  private routes: { method: string; pattern: RegExp; handler: Handler<unknown> }[] = [];
+  on<T>(method: 'GET' | 'POST', path: `/${string}`, handler: Handler<T>): this { this.routes.push({ method, pattern: new RegExp(`^${path.replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`), handler }); return this; }
+  async run(req: IncomingMessage): Promise<[Status, unknown]> {
+    for (const { method, pattern, handler } of this.routes) {
+      const m = req.method === method && pattern.exec(req.url!);
+      if (!m) continue;
+      let text = ''; for await (const c of req) text += c;
+      return [Status.Ok, await handler({ ...m.groups }, text ? JSON.parse(text) : undefined)];
+    }
+    return [Status.NotFound, { error: `no ${req.method} ${req.url}` }];
+  }
+}
+const router = new Router().on('GET', '/users/:id', ({ id }) => ({ id: Number(id) })).on('POST', '/sum', (_, body) => (body as number[]).reduce((a, b) => a + b));
+const server = createServer(async (req, res) => { const [status, value] = await router.run(req); res.writeHead(status).end(JSON.stringify(value)); });
+await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const call = async <T>(path: string, init?: RequestInit): Promise<[Status, T]> => { const r = await fetch(base + path, init); return [r.status, await r.json() as T]; };
+console.log(await call<{ id: number }>('/users/7'), await call<number>('/sum', { method: 'POST', body: '[1,2,3]' }), await call('/nope'), Status[404]);
+server.close(); server.closeAllConnections();
+//// typed async iterators: a generic pipeline with map, filter, take and collect, and a typed emitter as a source
+export {};
+class Flow<T> implements AsyncIterable<T> {
+  constructor(private readonly source: AsyncIterable<T> | Iterable<T>) {}
+  async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> { yield* this.source as AsyncIterable<T>; }
+  map<U>(f: (x: T, i: number) => U | Promise<U>): Flow<U> { const s = this; return new Flow((async function* () { let i = 0; for await (const x of s) yield await f(x, i++); })()); }
+  filter<S extends T>(f: (x: T) => x is S): Flow<S>; filter(f: (x: T) => boolean): Flow<T>;
+  filter(f: (x: T) => boolean): Flow<T> { const s = this; return new Flow((async function* () { for await (const x of s) if (f(x)) yield x; })()); }
+  take(n: number): Flow<T> { const s = this; return new Flow((async function* () { if (n < 1) return; for await (const x of s) { yield x; if (--n === 0) return; } })()); }
+  async fold<A>(first: A, f: (a: A, x: T) => A): Promise<A> { let a = first; for await (const x of this) a = f(a, x); return a; }
+  toArray = (): Promise<T[]> => this.fold<T[]>([], (a, x) => [...a, x]);
+}
+function* naturals(): Generator<number> { for (let i = 0; ; i++) yield i; }
+console.log(await new Flow(naturals()).filter((x) => x % 2 === 1).map(async (x) => x * x).take(4).toArray());
+const mixed: (string | number | null)[] = ['a', 1, null, 'b', 2];
+console.log(await new Flow(mixed).filter((x): x is string => typeof x === 'string').map((s, i) => `${i}${s}`).toArray(), await new Flow([1, 2, 3]).fold(0n, (a, x) => a + BigInt(x)));
+//// typed worker pool, discriminated messages and a generic LRU with weak typing at the edges
+import { Worker } from 'node:worker_threads';
+type Request = { kind: 'square'; value: number } | { kind: 'upper'; value: string } | { kind: 'stop' };
+type Answer<R extends Request> = R extends { kind: 'square' } ? number : R extends { kind: 'upper' } ? string : void;
+const worker = new Worker(`const { parentPort } = require('node:worker_threads'); parentPort.on('message', (m) => m.kind === 'stop' ? parentPort.close() : parentPort.postMessage(m.kind === 'square' ? m.value ** 2 : m.value.toUpperCase()));`, { eval: true });
+const ask = <const R extends Request>(request: R): Promise<Answer<R>> => new Promise((done) => { worker.once(request.kind === 'stop' ? 'exit' : 'message', (x) => done(x as Answer<R>)); worker.postMessage(request); });
+console.log(await ask({ kind: 'square', value: 12 }), await ask({ kind: 'upper', value: 'ok' }), await ask({ kind: 'stop' }));
+class Lru<K extends PropertyKey, V> { #map = new Map<K, V>(); constructor(public readonly max: number, private readonly onDrop?: (k: K, v: V) => void) {}
+  get(k: K): V | undefined { const v = this.#map.get(k); if (v !== undefined) { this.#map.delete(k); this.#map.set(k, v); } return v; }
+  set(k: K, v: V): this { this.#map.delete(k); this.#map.set(k, v); if (this.#map.size > this.max) { const [old] = this.#map.keys(); this.onDrop?.(old!, this.#map.get(old!)!); this.#map.delete(old!); } return this; }
+  get keys(): readonly K[] { return [...this.#map.keys()]; } }
+const dropped: string[] = []; const cache = new Lru<string, { n: number }>(2, (k, { n }) => dropped.push(`${k}=${n}`)); cache.set('a', { n: 1 }).set('b', { n: 2 }).get('a'); cache.set('c', { n: 3 }); console.log(cache.keys, dropped, cache.get('b')?.n ?? 'gone', cache.max satisfies number);
