@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { part, query, type Approval, type Server, type Status } from '../api';
 import type { Line } from '../chart';
-import { compact, count, duration, limitName, localTime, reasonName, span } from '../format';
+import { compact, count, duration, limitName, localTime, many, reasonName, span } from '../format';
 import { go, href, useData, usePlace } from '../state';
 import { Badge, Between, Empty, Fault, Notice, Panel, Segmented, Stat, State, Table, Text, Time, Words } from '../ui';
 
@@ -98,7 +98,7 @@ export function Overview() {
         <Stat label="Denied" tone={t?.deny ? 'deny' : undefined} value={t ? compact(t.deny) : '–'} hint={t?.calls ? `${((100 * t.deny) / t.calls).toFixed(1)} %` : undefined} />
         <Stat label="Waiting calls" tone={pending.data?.length ? 'approve' : undefined} value={pending.data ? pending.data.length : '–'} hint={pending.data?.length ? <a href={href('approvals')}>Decide</a> : undefined} />
         <Stat label="Latency p90" value={t?.p90_us ? duration(t.p90_us) : '–'} hint={t?.p99_us ? `p99 ${duration(t.p99_us)}` : undefined} />
-        <Stat label="Sessions" value={s ? s.sessions : '–'} hint={s ? `${s.calls_under_way} calls in flight` : undefined} />
+        <Stat label="Sessions" value={s ? s.sessions : '–'} hint={s ? `${many(s.calls_under_way, 'call')} in flight` : undefined} />
         <Stat label="Running for" value={s ? span((Date.now() - Date.parse(s.started_at)) / 1000) : '–'} hint={s ? `since ${localTime(s.started_at)}` : undefined} />
         <Stat label="Audit log" tone={s?.audit_fault || s?.audit_unrecorded ? 'deny' : undefined} value={!s ? '–' : s.audit_fault ? 'failing' : s.audit_seq === undefined ? 'off' : 'on'} hint={s?.audit_seq ? `${compact(s.audit_seq)} records${s.audit_refused ? `, ${compact(s.audit_refused)} calls refused` : ''}` : undefined} />
       </div>
@@ -107,47 +107,49 @@ export function Overview() {
         <Panel title="Latency">{data && lines.latency.length ? <Chart times={data.times} lines={lines.latency} format={(n) => duration(n)} label="Latency percentiles" /> : <div class="chart-space" />}</Panel>
       </div>
       <div class="columns">
-        <Panel title="Top tools" flush actions={<a href={href(activity({}))}>Activity</a>}>
-          {data?.tools.length ? <Table label="Top tools" rows={data.tools} keyOf={(r) => `${r.server}/${r.tool}`} onRow={(r) => go(activity({ server: r.server, tool: r.tool }))} columns={[
-            { head: 'Tool', cell: (r) => <><Text value={r.tool} /> <span class="muted"><Text value={r.server ?? ''} /></span><Bar part={r.calls / data.tools[0].calls} tone="accent" /></> },
-            { head: 'Calls', class: 'number', cell: (r) => compact(r.calls) },
-            { head: 'Denied', class: 'number', cell: (r) => (r.denied ? <span class="deny-text">{compact(r.denied)}</span> : '0') },
-            { head: 'p90', class: 'number', hide: 'phone', cell: (r) => (r.p90_us ? duration(r.p90_us) : '–') },
-          ]} /> : data ? <Empty title="No calls in this time">When agents call tools through the gate, they are counted here.</Empty> : <p class="muted pad">Loading…</p>}
-        </Panel>
-        <Panel title="Denials" flush actions={<a href={href(activity({ verdict: 'deny' }))}>All denials</a>}>
-          {data?.denials.length ? <Table label="Denials by rule" rows={data.denials} keyOf={(r) => `${r.server}/${r.tool}/${r.rule}/${r.reason}`} onRow={(r) => go(activity({ verdict: 'deny', server: r.server, tool: r.tool, seq: r.last_seq, chain: r.last_chain }))} columns={[
-            { head: 'Rule', cell: (r) => <><Text value={r.rule || r.reason} /> <span class="muted"><Text value={[r.server, r.tool].filter(Boolean).join(' · ')} /></span></> },
-            { head: 'Reason', hide: 'phone', cell: (r) => reasonName(r.reason) },
-            { head: 'Count', class: 'number', cell: (r) => compact(r.count) },
-            { head: 'Last', class: 'end', cell: (r) => <Time at={r.last_time} relative /> },
-          ]} /> : data ? <Empty title="Nothing was denied in this time" /> : <p class="muted pad">Loading…</p>}
-        </Panel>
+        <div class="stack">
+          <Panel title="Top tools" flush actions={<a href={href(activity({}))}>Activity</a>}>
+            {data?.tools.length ? <Table label="Top tools" rows={data.tools} keyOf={(r) => `${r.server}/${r.tool}`} onRow={(r) => go(activity({ server: r.server, tool: r.tool }))} columns={[
+              { head: 'Tool', cell: (r) => <><Text value={r.tool} /> <span class="muted"><Text value={r.server ?? ''} /></span><Bar part={r.calls / data.tools[0].calls} tone="accent" /></> },
+              { head: 'Calls', class: 'number', cell: (r) => compact(r.calls) },
+              { head: 'Denied', class: 'number', cell: (r) => (r.denied ? <span class="deny-text">{compact(r.denied)}</span> : '0') },
+              { head: 'p90', class: 'number', hide: 'phone', cell: (r) => (r.p90_us ? duration(r.p90_us) : '–') },
+            ]} /> : data ? <Empty title="No calls in this time">When agents call tools through the gate, they are counted here.</Empty> : <p class="muted pad">Loading…</p>}
+          </Panel>
+          <Panel title="Servers" flush actions={<a href={href('servers')}>All servers</a>}>
+            {servers.data?.length ? <Table label="Servers" rows={servers.data} keyOf={(r) => r.name} onRow={(r) => go(`servers/${part(r.name)}`)} columns={[
+              { head: 'Server', cell: (r) => <Text value={r.name} /> },
+              { head: 'State', cell: (r) => <><State name={r.state} />{r.stopped ? <> <Badge tone="approve">calls stopped</Badge></> : null}</> },
+              { head: 'Tools', class: 'number', cell: (r) => (r.tools_known ? r.tools : '–') },
+              { head: 'Sessions', class: 'number', cell: (r) => r.links },
+            ]} /> : servers.data ? <Empty title="No servers yet" action={<a class="button" href={href('servers')}>Add a server</a>} /> : <p class="muted pad">Loading…</p>}
+          </Panel>
+        </div>
+        <div class="stack">
+          <Panel title="Denials" flush actions={<a href={href(activity({ verdict: 'deny' }))}>All denials</a>}>
+            {data?.denials.length ? <Table label="Denials by rule" rows={data.denials} keyOf={(r) => `${r.server}/${r.tool}/${r.rule}/${r.reason}`} onRow={(r) => go(activity({ verdict: 'deny', server: r.server, tool: r.tool, seq: r.last_seq, chain: r.last_chain }))} columns={[
+              { head: 'Rule', cell: (r) => <><Text value={r.rule || r.reason} /> <span class="muted"><Text value={[r.server, r.tool].filter(Boolean).join(' · ')} /></span></> },
+              { head: 'Reason', hide: 'phone', cell: (r) => reasonName(r.reason) },
+              { head: 'Count', class: 'number', cell: (r) => compact(r.count) },
+              { head: 'Last', class: 'end', cell: (r) => <Time at={r.last_time} relative /> },
+            ]} /> : data ? <Empty title="Nothing was denied in this time" /> : <p class="muted pad">Loading…</p>}
+          </Panel>
+          <Panel title="Limits close to their maximum" flush>
+            {near.length ? <Table label="Limits" rows={near} keyOf={(r) => r.key} columns={[
+              { head: 'Limit', cell: (r) => <><span title={r.key}><Text value={limitName(r.key, r.window_seconds)} /></span><Bar part={r.used / r.max} tone={r.used >= r.max ? 'deny' : r.used / r.max >= 0.8 ? 'approve' : 'accent'} /></> },
+              { head: 'Used', class: 'number', cell: (r) => `${compact(r.used)} / ${compact(r.max)}` },
+              { head: 'Resets', class: 'end', cell: (r) => (r.resets_at ? `in ${span((Date.parse(r.resets_at) - Date.now()) / 1000)}` : '–') },
+            ]} /> : <Empty title="No limit is half used">Rate and spend limits appear here once half of them is used.</Empty>}
+          </Panel>
+          <Panel title="Who calls" flush>
+            {data?.identities.length ? <Table label="Identities" rows={data.identities} keyOf={(r) => r.identity} onRow={(r) => go(activity({ identity: r.identity }))} columns={[
+              { head: 'Identity', cell: (r) => <Text value={r.identity} /> },
+              { head: 'Calls', class: 'number', cell: (r) => compact(r.calls) },
+              { head: 'Denied', class: 'number', cell: (r) => (r.denied ? <span class="deny-text">{compact(r.denied)}</span> : '0') },
+            ]} /> : data ? <Empty small title="No calls in this period" /> : <p class="muted pad">Loading…</p>}
+          </Panel>
+        </div>
       </div>
-      <div class="columns">
-        <Panel title="Servers" flush actions={<a href={href('servers')}>All servers</a>}>
-          {servers.data?.length ? <Table label="Servers" rows={servers.data} keyOf={(r) => r.name} onRow={(r) => go(`servers/${part(r.name)}`)} columns={[
-            { head: 'Server', cell: (r) => <Text value={r.name} /> },
-            { head: 'State', cell: (r) => <><State name={r.state} />{r.stopped ? <> <Badge tone="approve">calls stopped</Badge></> : null}</> },
-            { head: 'Tools', class: 'number', cell: (r) => (r.tools_known ? r.tools : '–') },
-            { head: 'Sessions', class: 'number', cell: (r) => r.links },
-          ]} /> : servers.data ? <Empty title="No servers yet" action={<a class="button" href={href('servers')}>Add a server</a>} /> : <p class="muted pad">Loading…</p>}
-        </Panel>
-        <Panel title="Limits close to their maximum" flush>
-          {near.length ? <Table label="Limits" rows={near} keyOf={(r) => r.key} columns={[
-            { head: 'Limit', cell: (r) => <><span title={r.key}><Text value={limitName(r.key, r.window_seconds)} /></span><Bar part={r.used / r.max} tone={r.used >= r.max ? 'deny' : r.used / r.max >= 0.8 ? 'approve' : 'accent'} /></> },
-            { head: 'Used', class: 'number', cell: (r) => `${compact(r.used)} / ${compact(r.max)}` },
-            { head: 'Resets', class: 'end', cell: (r) => (r.resets_at ? `in ${span((Date.parse(r.resets_at) - Date.now()) / 1000)}` : '–') },
-          ]} /> : <Empty title="No limit is half used">Rate and spend limits appear here once half of them is used.</Empty>}
-        </Panel>
-      </div>
-      <Panel title="Who calls" flush>
-        {data?.identities.length ? <Table label="Identities" rows={data.identities} keyOf={(r) => r.identity} onRow={(r) => go(activity({ identity: r.identity }))} columns={[
-          { head: 'Identity', cell: (r) => <Text value={r.identity} /> },
-          { head: 'Calls', class: 'number', cell: (r) => compact(r.calls) },
-          { head: 'Denied', class: 'number', cell: (r) => (r.denied ? <span class="deny-text">{compact(r.denied)}</span> : '0') },
-        ]} /> : data ? <Empty small title="No calls in this period" /> : <p class="muted pad">Loading…</p>}
-      </Panel>
     </div>
   );
 }
