@@ -180,7 +180,9 @@ static void one_run(struct api_job *j) {
         return;
     j->status = 404;
     j->failed = true;
-    err_set(&j->err, "no such record");
+    err_set(&j->err,
+            "no decision or event has the number %llu; the outcome of a call is part of its decision",
+            (unsigned long long)q->filter.from_seq);
 }
 
 /* The number of the record in the path. Responds with an error and returns 0 if it is invalid. */

@@ -5,7 +5,7 @@ import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { cli, legacyServer, load, peerFor, request, root, startGate, startServe, startUpstream, tempDir, tempFile, use } from '../lib/index.mjs';
+import { cli, legacyServer, load, peerFor, request, root, startGate, startServe, startUpstream, tempDir, tempFile, until, use } from '../lib/index.mjs';
 
 const POLICY = { version: '1', default: 'allow', tools: { pay: { approve_if: [{ conditions: [], on_pending: 'Ask finance' }] }, gone: { deny_if: [{ conditions: [] }] } } };
 const SECRET = 'a secret that signs callbacks and webhooks';
@@ -243,9 +243,13 @@ describe('the admin API', { concurrency: 3 }, () => {
     const { api, peer, origin, tokens } = await world(t, { roles: { agent: null, viewer: 'viewer' } });
     const agent = await peer('agent');
     await agent.exchange('tools/call', { name: 'gone', arguments: {} });
+    await agent.exchange('tools/call', { name: 'echo', arguments: {} });
     const denied = (await api('GET', '/api/v1/audit?verdict=deny&limit=5', { as: 'viewer' })).json;
     assert.deepEqual(denied.map(({ tool: name, identity }) => [name, identity]), [['gone', 'grant:agent']]);
     for (const query of ['limit=0', 'limit=x', 'since=yesterday']) assert.equal((await api('GET', `/api/v1/audit?${query}`, { as: 'viewer' })).status, 400);
+    const outcome = await until('the outcome', async () => (await api('GET', '/api/v1/audit?tool=echo', { as: 'viewer' })).json[0]?.outcome);
+    const part = await api('GET', `/api/v1/audit/${outcome.seq}`, { as: 'viewer' });
+    assert.deepEqual([part.status, part.json.error], [404, `no decision or event has the number ${outcome.seq}; the outcome of a call is part of its decision`]);
     const stream = use(t, await request('GET', `${origin}/api/v1/audit/stream`, { headers: { Authorization: `Bearer ${tokens.viewer}` } }));
     assert.equal(stream.status, 200);
     assert.equal((await stream.event()).event, 'ready');
