@@ -1,6 +1,6 @@
 // Ceilings that an operator sets: each is reached with its setting, and what it ends says why.
 import assert from 'node:assert/strict';
-import { closeSync, openSync, readdirSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -97,15 +97,21 @@ describe('bounds', { concurrency: 1 }, () => {
     }
   });
 
-  test('audit.segment_mb: the log continues in a new segment, and verify passes', async (t) => {
-    const env = { SALLYPORT_HOME: home() };
+  test('audit.segment_mb, audit.keep: the log continues in a new segment, an old one is retired, and verify passes', async (t) => {
+    const env = { SALLYPORT_HOME: home() }, dir = join(env.SALLYPORT_HOME, 'audit');
+    const parts = () => readdirSync(dir).filter((name) => /\.sqlite$/.test(name)).sort();
+    const verified = async () => assert.equal((await cli(['audit', 'verify'], { env })).code, 0);
     const gate = await startServe({ config: settings({ audit: { segment_mb: 1, arguments: 'full' } }), env });
     const client = await LegacyHttp.open(gate.url);
-    const parts = () => readdirSync(join(env.SALLYPORT_HOME, 'audit')).filter((name) => /\.sqlite$/.test(name)).length;
-    for (let i = 0; i < 5000 && parts() < 2; i++) await client.call('a__length', { text: Array.from({ length: 400 }, () => Math.random().toString(36)).join(' ') });
+    for (let i = 0; i < 5000 && parts().length < 2; i++) await client.call('a__length', { text: Array.from({ length: 400 }, () => Math.random().toString(36)).join(' ') });
     await gate.stop();
-    assert.ok(parts() >= 2, `${parts()} part(s)`);
-    assert.equal((await cli(['audit', 'verify'], { env })).code, 0);
+    assert.ok(parts().length >= 2, `${parts()}`);
+    await verified();
+    const [first] = parts(), { mtimeMs } = statSync(join(dir, first));
+    await until('its age', () => Date.now() - mtimeMs > 3000);
+    use(t, await startServe({ config: settings({ audit: { keep: '1s' } }), env }));
+    await until('the end of the first part', () => !parts().includes(first));
+    await verified();
   });
 
   test('reload.quiet and reload.longest: a file that changes all the time is still read', async (t) => {
