@@ -64,8 +64,12 @@ static int64_t days_of(struct slice date) {
     return year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + two_digits(date, 8);
 }
 
-/* Billionths of a second of a time of RFC 3339 with an offset. */
-static bool moment_of(struct slice text, int64_t *ret_moment) {
+struct moment {
+    int64_t seconds, billionths;
+};
+
+/* A time of RFC 3339 with an offset. */
+static bool moment_of(struct slice text, struct moment *ret_moment) {
     if (text.len < 20 || !has_shape(slice_upto(text, 19), "0000-00-00T00:00:00"))
         return false;
     int64_t fraction = 0, offset = 0, unit = 100000000;
@@ -85,7 +89,7 @@ static bool moment_of(struct slice text, int64_t *ret_moment) {
         offset = rest.ptr[0] == '-' ? -offset : offset;
     }
     const int64_t minutes = (days_of(text) * 24 + two_digits(text, 11)) * 60 + two_digits(text, 14) - offset;
-    *ret_moment = (minutes * 60 + two_digits(text, 17)) * INT64_C(1000000000) + fraction;
+    *ret_moment = (struct moment){minutes * 60 + two_digits(text, 17), fraction};
     return true;
 }
 
@@ -219,7 +223,7 @@ static bool has_digits_of(struct slice one, struct slice other) {
 }
 
 bool policy_spelling_is_usual(enum policy_format format, struct slice text) {
-    int64_t moment;
+    struct moment moment;
     switch (format) {
     case POLICY_FORMAT_NONE:
         return true;
@@ -246,9 +250,9 @@ bool policy_spelling_is_usual(enum policy_format format, struct slice text) {
 }
 
 bool policy_spelling_alike(enum policy_format format, struct slice one, struct slice other) {
-    int64_t x, y;
+    struct moment x, y;
     if (format == POLICY_FORMAT_DATE_TIME && moment_of(one, &x) && moment_of(other, &y))
-        return x == y;
+        return x.seconds == y.seconds && x.billionths == y.billionths;
     if (format == POLICY_FORMAT_URI) {
         one.len -= slice_ends(one, SLICE("/"));
         other.len -= slice_ends(other, SLICE("/"));
