@@ -398,15 +398,17 @@ process.removeAllListeners("warning");
 // Programs get the variables that those of bash have.
 const VARIABLES = { PATH: "/usr/bin:/bin", HOME, LANG: "C.UTF-8", TZ: "UTC", USER: "sandbox", LOGNAME: "sandbox", SHELL: "/bin/bash", TERM: "dumb",
   LD_PRELOAD: modulePath.replace(/[^/]*$/, "sallyport-programs.so") };
-const furnished = (options) => {
-  const given = new Set((options.envPairs ?? []).map((pair) => pair.split("=", 1)[0]));
-  return { ...options, envPairs: [...(options.envPairs ?? []), ...Object.entries(VARIABLES).filter(([name]) => !given.has(name)).map((pair) => pair.join("="))] };
+const withVariables = (pairs) => {
+  const given = new Set((pairs ?? []).map((pair) => pair.split("=", 1)[0]));
+  return [...(pairs ?? []), ...Object.entries(VARIABLES).filter(([name]) => !given.has(name)).map((pair) => pair.join("="))];
 };
+const furnished = (options) => ({ ...options, envPairs: withVariables(options.envPairs) });
 // Node throws EPERM immediately, but passes EACCES to the callback or the listener that code has for it.
 {
   const { UV_EACCES, UV_EPERM } = process.binding("uv"), handle = process.binding("process_wrap").Process.prototype, spawn = handle.spawn;
-  handle.spawn = function (options) {
-    const status = spawn.call(this, furnished(options));
+  handle.spawn = function (first, ...more) { // Node 24: file, args, cwd, pairs, ...
+    if (typeof first === "string") more[2] = withVariables(more[2]);
+    const status = spawn.call(this, typeof first === "string" ? first : furnished(first), ...more);
     return status === UV_EPERM ? UV_EACCES : status;
   };
   const sync = require("internal/test/binding").internalBinding("spawn_sync"), spawnSync = sync.spawn;
@@ -418,9 +420,12 @@ const furnished = (options) => {
   const threads = require("worker_threads"), own = (file) => String(file) === PROGRAM || String(file) === META.url;
   const text = () => `(async function(__import,__exports,__meta){globalThis.__filename=__meta.filename;${running.body}\n})((name) => import(name),{},${JSON.stringify(META)})`
     + ".catch((error) => process.nextTick(() => { throw error; }))";
+  // Newer engines reserve more memory for code than a run has.
+  const limits = parseInt(process.versions.node) < 23 ? {} : { resourceLimits: { codeRangeSizeMb: 64 } };
   threads.Worker = class Worker extends threads.Worker {
-    constructor(file, options) {
-      super(...(options?.eval || !own(file) ? [file, options] : [text(), { ...options, eval: true }]));
+    constructor(file, given) {
+      const options = { ...limits, ...given };
+      super(...(options.eval || !own(file) ? [file, options] : [text(), { ...options, eval: true }]));
     }
   };
 }

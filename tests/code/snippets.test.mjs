@@ -1,5 +1,5 @@
 // What agents' code really does: each snippet prints in the sandbox what CPython, Node, tsc, bash and sqlite3 print (expect.mjs wrote that down).
-// A snippet that cannot run is listed here with its error text, which says what to do.
+// A snippet that cannot run is listed here with its error text, which says what to do. SALLYPORT_NODE=/path/to/node tries another Node.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ const expected = JSON.parse(readFileSync(expectedFile, 'utf8'));
 const seen = (language, o) => (language === 'sql' ? o?.result?.rows.map((row) => Object.fromEntries(row.map((value, i) => [o.result.columns[i], value]))) : o?.output);
 
 function runAll(files, workspace) {
-  const child = spawn(sallyport, ['code', 'run', '--json', '--timeout', '60s', ...(workspace ? ['--workspace', workspace] : []), ...files], { env: { ...process.env, SALLYPORT_NODE: process.execPath }, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(sallyport, ['code', 'run', '--json', '--timeout', '60s', ...(workspace ? ['--workspace', workspace] : []), ...files], { env: { ...process.env, SALLYPORT_NODE: process.env.SALLYPORT_NODE ?? process.execPath }, stdio: ['ignore', 'pipe', 'inherit'] });
   let text = '';
   child.stdout.setEncoding('utf8').on('data', (chunk) => { text += chunk; });
   return new Promise((resolve) => child.on('close', () => resolve(text.trimEnd().split('\n').map((line) => JSON.parse(line)))));
