@@ -70,7 +70,7 @@ static struct audit_mark *mark_of(const struct audit_marks *m, uint64_t chain) {
     return NULL;
 }
 
-uint64_t audit_marks_get(const struct audit_marks *m, uint64_t chain) {
+static uint64_t marks_get(const struct audit_marks *m, uint64_t chain) {
     const struct audit_mark *mark = mark_of(m, chain);
     return mark ? mark->next_seq : 0;
 }
@@ -85,6 +85,6 @@ void audit_marks_set(struct audit_marks *m, uint64_t chain, uint64_t next_seq) {
 }
 
 uint64_t audit_filter_from(const struct audit_filter *f, uint64_t chain) {
-    uint64_t mark = f->marks ? audit_marks_get(f->marks, chain) : 0;
+    uint64_t mark = f->marks ? marks_get(f->marks, chain) : 0;
     return mark > f->from_seq ? mark : f->from_seq;
 }

@@ -14,7 +14,6 @@ struct audit_marks {
     size_t count;
 };
 void audit_marks_free(struct audit_marks *m);
-uint64_t audit_marks_get(const struct audit_marks *m, uint64_t chain); /* 0: it has none */
 void audit_marks_set(struct audit_marks *m, uint64_t chain, uint64_t next_seq);
 
 struct audit_filter {

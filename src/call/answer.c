@@ -135,7 +135,8 @@ static struct slice denial_text(struct call *c, struct slice text) {
     return arena_dup(&c->arena, buf_slice(out));
 }
 
-void answer_denied(struct call *c) {
+/* The answer for the call's verdict. */
+static void denied(struct call *c) {
     c->denied = true;
     if (!c->id_raw.len)
         return;
@@ -160,7 +161,7 @@ void answer_denied(struct call *c) {
 }
 
 enum call_next answer_deny(struct call *c) {
-    answer_denied(c);
+    denied(c);
     return CALL_FAIL;
 }
 

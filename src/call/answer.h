@@ -13,8 +13,6 @@ void answer_set_response(struct call *c, int http_status);
 void answer_error(struct call *c, int code, int http_status, const char *message);
 /* The same with `data`, which is JSON. */
 void answer_error_data(struct call *c, int code, const char *message, struct slice data);
-/* The answer for the call's verdict. */
-void answer_denied(struct call *c);
 /* Withholds the result and answers with the verdict's reason; the call was made and counts. */
 void answer_withheld(struct call *c, const char *outcome);
 

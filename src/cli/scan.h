@@ -26,8 +26,6 @@ struct scan_options {
 
 /* One survey per server, each compared with the names of all others; those without a list are zero. */
 void cli_scan_survey(struct cli_asking *asking, const struct risk_lock *lock, struct risk_survey *surveys);
-/* A server's name as a file name: what is not plain becomes an underscore. */
-void cli_scan_file_name(struct buf *path, const char *name);
 /* scan_table.c */
 void cli_scan_table(const struct risk_survey *s, bool colour, struct arena *a, struct buf *out);
 /* scan_write.c: writes the requested format to --output or stdout. `surveys` has one per server; those

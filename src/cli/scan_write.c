@@ -139,7 +139,8 @@ static void put_all_policies(struct cli_asking *asking, const struct risk_survey
     }
 }
 
-void cli_scan_file_name(struct buf *path, const char *name) {
+/* A server's name as a file name: what is not plain becomes an underscore. */
+static void put_file_name(struct buf *path, const char *name) {
     for (const char *c = name; *c; c++) {
         bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
                      *c == '-' || *c == '_' || (*c == '.' && c != name);
@@ -196,7 +197,7 @@ static int write_files(const struct scan_options *opt, struct cli_asking *asking
         buf_init(&policy, RISK_POLICY_BYTES_MAX);
         buf_init(&path, CLI_PATH_MAX);
         buf_printf(&path, "%s/", opt->output);
-        cli_scan_file_name(&path, a->server->name);
+        put_file_name(&path, a->server->name);
         buf_put_str(&path, file_end(format));
         buf_put_char(&path, 0);
         if (is_page(format))

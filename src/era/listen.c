@@ -443,6 +443,16 @@ void listen_refresh(struct channel *ch) {
     arena_free(&a);
 }
 
+/* A subscription gets its last answer. */
+static void finish(struct call *c) {
+    struct slice text =
+        arena_printf(&c->arena,
+                     "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{\"resultType\":\"complete\",\"_meta\":{"
+                     "\"io.modelcontextprotocol/subscriptionId\":%.*s}}}",
+                     SLICE_FMT(c->id_raw), SLICE_FMT(c->id_raw));
+    call_stop(c, "shutting down", answer_text(c, text));
+}
+
 void listen_link_over(struct channel *ch) {
     io_timer_stop(ch->session->core->up.loop, &ch->listen_timer);
     listen_end(steal(ch->listen), false);
@@ -455,7 +465,7 @@ void listen_link_over(struct channel *ch) {
     LIST_FOR_SAFE (n, next, &ch->session->calls) {
         struct call *c = container_of(n, struct call, node);
         if (c->listen && c->channel == ch && c->sink)
-            listen_finish(c);
+            finish(c);
     }
 }
 
@@ -519,15 +529,6 @@ void listen_keep_subscription(struct call *c, bool on) {
 
 /* ---- the end ---- */
 
-void listen_finish(struct call *c) {
-    struct slice text =
-        arena_printf(&c->arena,
-                     "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":{\"resultType\":\"complete\",\"_meta\":{"
-                     "\"io.modelcontextprotocol/subscriptionId\":%.*s}}}",
-                     SLICE_FMT(c->id_raw), SLICE_FMT(c->id_raw));
-    call_stop(c, "shutting down", answer_text(c, text));
-}
-
 static struct call *find_listen(struct session *s) {
     LIST_FOR (n, &s->calls) {
         struct call *c = container_of(n, struct call, node);
@@ -542,6 +543,6 @@ void listen_finish_all(struct core *core) {
         struct session *s = container_of(n, struct session, node);
         struct call *c;
         while ((c = find_listen(s))) /* ending one may end others, its subcalls */
-            listen_finish(c);
+            finish(c);
     }
 }

@@ -25,7 +25,5 @@ enum call_next listen_log_level(struct call *c);
 void listen_keep_level(struct call *c);
 void listen_keep_subscription(struct call *c, bool on);
 
-/* A subscription gets its last answer. */
-void listen_finish(struct call *c);
 /* The gate is about to end: ends all subscriptions. */
 void listen_finish_all(struct core *core);

@@ -273,7 +273,8 @@ static bool match_kind(struct slice t, uint32_t at, const char *spelled, const c
     return true;
 }
 
-bool filter_token_read(const struct pii_engine *e, struct slice text, uint32_t at,
+/* Reads a token whose kind name starts at `at`. */
+static bool token_read(const struct pii_engine *e, struct slice text, uint32_t at,
                        struct token_match *ret_match) {
     const unsigned kinds = PII_BUILTIN + (unsigned)pii_rules_count(e->rules);
     const char first = ch_upper(text.ptr[at]);
@@ -308,7 +309,7 @@ static inline bool token_at(const struct pii_engine *e, struct slice text, uint3
         return text.len - at >= PRESERVE_DIGITS_MIN && preserve_may_start(text.ptr + at) &&
                preserve_read(text, at, ret_match);
     return ch_alpha(text.ptr[at]) && token_may_start(e, text.ptr + at) && name_starts(text, at) &&
-           filter_token_read(e, text, at, ret_match) && ret_match->start >= from;
+           token_read(e, text, at, ret_match) && ret_match->start >= from;
 }
 
 #define FIND_BLOCKS 8 /* blocks that are classified at a time */
@@ -379,6 +380,6 @@ void pii_literal_read(struct detect *d, uint32_t at) {
     struct token_match m;
     if (at + 3 > d->n || !ch_alpha(d->p[at]) || !token_may_start(d->eng, d->p + at) || !name_starts(text, at))
         return;
-    if (filter_token_read(d->eng, text, at, &m))
+    if (token_read(d->eng, text, at, &m))
         literal_add(d, &m);
 }

@@ -32,9 +32,6 @@ bool filter_token_mint(struct filter_scope *s, const struct filter_entry *e, boo
 bool filter_token_known(struct filter_scope *s, struct slice kind, struct slice value, struct arena *a,
                         struct filter_entry *ret_entry);
 
-/* Reads a token whose kind name starts at `at`. */
-bool filter_token_read(const struct pii_engine *e, struct slice text, uint32_t at,
-                       struct token_match *ret_match);
 /* The next token at or behind `from`. */
 bool filter_token_find(const struct pii_engine *e, struct slice text, uint32_t from,
                        struct token_match *ret_match);

@@ -22,12 +22,13 @@ static struct server *builtin_of(const struct session *s) {
     return NULL;
 }
 
-enum many_discovery shortlist_mode(const struct session *s) {
+/* Lists everything unless the settings say otherwise and the session sees the built-in code server. */
+static enum many_discovery mode_of(const struct session *s) {
     return session_has_many(s) && builtin_of(s) ? s->core->many->discovery : MANY_DISCOVERY_ALL;
 }
 
 bool shortlist_asks(const struct session *s, const struct server *server) {
-    return shortlist_mode(s) != MANY_DISCOVERY_LAZY || server->up.builtin;
+    return mode_of(s) != MANY_DISCOVERY_LAZY || server->up.builtin;
 }
 
 static uint64_t uses(const struct metrics_cell *cell) { return cell->verdicts[POLICY_ALLOW]; }
@@ -46,7 +47,7 @@ static bool counts(const struct session *s, const struct metrics_cell *cell) {
 
 struct shortlist_kept *shortlist_keep(const struct session *s, struct arena *a) {
     const struct metrics *m = s->core->metrics;
-    if (shortlist_mode(s) != MANY_DISCOVERY_HYBRID)
+    if (mode_of(s) != MANY_DISCOVERY_HYBRID)
         return NULL;
     struct shortlist_kept *kept = arena_new(a, struct shortlist_kept);
     kept->cells = arena_array(a, const struct metrics_cell *, m->count + 1);
@@ -61,7 +62,7 @@ struct shortlist_kept *shortlist_keep(const struct session *s, struct arena *a) 
 
 bool shortlist_shows(const struct session *s, const struct shortlist_kept *kept, const struct server *server,
                      struct slice tool) {
-    if (shortlist_mode(s) == MANY_DISCOVERY_ALL)
+    if (mode_of(s) == MANY_DISCOVERY_ALL)
         return true;
     if (server->up.builtin)
         return builtin_shows(server, tool);
@@ -72,7 +73,7 @@ bool shortlist_shows(const struct session *s, const struct shortlist_kept *kept,
 }
 
 void shortlist_instructions(const struct session *s, struct buf *out) {
-    enum many_discovery mode = shortlist_mode(s);
+    enum many_discovery mode = mode_of(s);
     if (mode == MANY_DISCOVERY_ALL)
         return;
     bool renames = visible_renames(s);

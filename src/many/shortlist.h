@@ -5,8 +5,6 @@
 #include "many/many.h"
 #include "server/server.h"
 
-/* Lists everything unless the settings say otherwise and the session sees the built-in code server. */
-enum many_discovery shortlist_mode(const struct session *s);
 /* Is that server's list needed to answer a client's tools/list? */
 bool shortlist_asks(const struct session *s, const struct server *server);
 /* The most used tools, for shortlist_shows(); in the arena. NULL when they do not matter. */

@@ -148,7 +148,7 @@ static bool names(const char *const *list, struct slice method) {
     return false;
 }
 
-bool translate_is_cacheable(struct slice method) { return names(cacheable, method); }
+static bool is_cacheable(struct slice method) { return names(cacheable, method); }
 bool translate_is_gone(struct slice method) { return names(gone, method); }
 bool translate_may_ask(struct slice method) { return names(asking, method); }
 bool translate_knows_tasks(struct slice version) { return slice_cmp(version, SLICE("2025-11-25")) >= 0; }
@@ -170,7 +170,7 @@ bool translate_result_up(struct splice *text, const struct tape *t, uint32_t res
         return false;
     struct slice add =
         arena_printf(a, "\"resultType\":\"complete\"%s%s%.*s%s",
-                     translate_is_cacheable(method) ? ",\"ttlMs\":0,\"cacheScope\":\"private\"" : "",
+                     is_cacheable(method) ? ",\"ttlMs\":0,\"cacheScope\":\"private\"" : "",
                      !has_meta && info.len ? ",\"_meta\":{" : "", !has_meta ? (int)info.len : 0,
                      info.len ? info.ptr : "", !has_meta && info.len ? "}" : "");
     return splice_edit_members(text, t, result, drop, add);
@@ -198,7 +198,7 @@ bool translate_result_down(struct splice *text, const struct tape *t, uint32_t r
     const char *drop[6] = {"resultType"};
     size_t n = 1;
     struct slice add = {0};
-    if (translate_is_cacheable(method)) {
+    if (is_cacheable(method)) {
         drop[n++] = "ttlMs";
         drop[n++] = "cacheScope";
     }

@@ -67,7 +67,6 @@ bool translate_tool_down(struct splice *text, const struct tape *t, uint32_t too
 /* The error code in the other era; some codes depend on the method. */
 int64_t translate_error_up(int64_t code, struct slice method);
 int64_t translate_error_down(int64_t code, struct slice method, const struct tape *t, uint32_t error);
-bool translate_is_cacheable(struct slice method);
 /* A method that the modern era removed. */
 bool translate_is_gone(struct slice method);
 /* A legacy revision with tasks. */

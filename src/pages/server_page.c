@@ -239,7 +239,8 @@ static void put_shell(struct buf *out, const struct slice *words, size_t count) 
     buf_put_char(out, '\n');
 }
 
-void server_page_put_setup(const struct subject *subject, struct sheet *s) {
+/* How a server is started behind the gate, and the clients' settings for it. */
+static void put_setup(const struct subject *subject, struct sheet *s) {
     enum { WORDS = 48, HEAD = 4 };
     struct slice words[WORDS + HEAD] = {SLICE("-c"), SLICE("policy.yaml"), SLICE("--")};
     size_t n = 3;
@@ -483,7 +484,7 @@ void server_page(const struct subject *subject, struct sheet *s) {
     for (size_t i = 0; subject->t && i < subject->count; i++)
         tool_page_put_section(&subject->tools[i], s);
     put_policy(subject, s);
-    server_page_put_setup(subject, s);
+    put_setup(subject, s);
     put_versions(subject, s);
     const struct attack *attacks[PAGES_PATTERNS_MAX];
     size_t n = attack_of_server(subject, attacks, ARRAY_LEN(attacks));

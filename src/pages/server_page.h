@@ -7,5 +7,3 @@
 void server_page(const struct subject *subject, struct sheet *s);
 /* "10 tools. 5 can modify or destroy data without limits." */
 struct slice server_page_count_line(const struct subject *subject, struct arena *a);
-/* How a server is started behind the gate, and the clients' settings for it. */
-void server_page_put_setup(const struct subject *subject, struct sheet *s);

@@ -9,7 +9,8 @@ void policy_problem_at(struct loader *l, const struct tree *at, struct place pla
     policy_problem(l, at, place.pointer, (struct slice){0}, "%.*s: %s", SLICE_FMT(place.prefix), text);
 }
 
-const char *policy_scope_name(const struct entry *entry) {
+/* The tool's name in counters: `_global` for "*". */
+static const char *scope_name(const struct entry *entry) {
     return slice_is(entry->name, "*") ? "_global" : entry->name.ptr;
 }
 
@@ -205,7 +206,7 @@ static struct limit_rule rule_limit(const struct rule *r) {
 }
 
 static void publish_counter(struct loader *l, struct limit_rule *rule, const struct entry *entry) {
-    struct slice key = POLICY_TEXT("%s.%.*s", policy_scope_name(entry), SLICE_FMT(rule->counter));
+    struct slice key = POLICY_TEXT("%s.%.*s", scope_name(entry), SLICE_FMT(rule->counter));
     if (!map_get(&l->limit_rules, key))
         map_put(&l->limit_rules, key, rule);
 }
@@ -236,7 +237,7 @@ void policy_load_rate_map(const struct rule *r, const struct tree *rate) {
     limit.text = r->on_deny.len ? r->on_deny
                                 : POLICY_TEXT("Rate limit of %lld per %.*s reached. Try again later.",
                                               (long long)max->integer, SLICE_FMT(window));
-    set_scope(l, &limit, policy_scope_name(r->entry));
+    set_scope(l, &limit, scope_name(r->entry));
     publish_counter(l, new_limit(r->entry, &limit), r->entry);
 }
 
@@ -255,7 +256,7 @@ void policy_load_rate_text(const struct rule *r, const struct tree *rate) {
     limit.text = r->on_deny.len ? r->on_deny
                                 : POLICY_TEXT("Rate limit of %llu per %.*s reached. Try again later.",
                                               (unsigned long long)count, SLICE_FMT(window));
-    set_scope(l, &limit, policy_scope_name(r->entry));
+    set_scope(l, &limit, scope_name(r->entry));
     publish_counter(l, new_limit(r->entry, &limit), r->entry);
 }
 
@@ -322,14 +323,14 @@ void policy_load_spend(const struct rule *r, const struct tree *spend) {
                            "%.*s: duplicate state counter \"%.*s\" (also used by rule \"%.*s\")",
                            SLICE_FMT(r->place.prefix), SLICE_FMT(limit.counter), SLICE_FMT(other->name));
     }
-    set_scope(l, &limit, policy_scope_name(r->entry));
+    set_scope(l, &limit, scope_name(r->entry));
     publish_counter(l, new_limit(r->entry, &limit), r->entry);
 }
 
 /* The condition that turns the state block into a limit: the first lt or lte on its own counter. */
 static struct cond *own_limit(const struct rule *r, const struct check *check, struct slice counter) {
     struct loader *l = r->l;
-    struct slice own = POLICY_TEXT("state.%s.%.*s", policy_scope_name(r->entry), SLICE_FMT(counter));
+    struct slice own = POLICY_TEXT("state.%s.%.*s", scope_name(r->entry), SLICE_FMT(counter));
     for (uint32_t i = 0; i < check->conds.count; i++) {
         struct cond *c = &check->conds.children[i];
         if (c->kind == COND_LEAF && (c->op == OP_LT || c->op == OP_LTE) && slice_eq(c->path.text, own))
@@ -385,7 +386,7 @@ void policy_load_state(const struct rule *r, const struct tree *state, struct ch
     }
     limit.text =
         r->on_deny.len ? r->on_deny : POLICY_TEXT("Rate limit exceeded for %.*s", SLICE_FMT(r->name));
-    set_scope(l, &limit, policy_scope_name(r->entry));
+    set_scope(l, &limit, scope_name(r->entry));
     publish_counter(l, new_limit(r->entry, &limit), r->entry);
 }
 
@@ -500,7 +501,7 @@ static void read_limit(struct loader *l, const struct tree *t, struct place plac
         limit.text = limit_text(l, &limit, window);
     if (limit.kind == POLICY_CONCURRENT && limit.from_count)
         policy_problem_at(l, t, place, "a concurrent limit counts calls, not amounts");
-    const char *owner = l->policy->dialect == POLICY_INTERCEPT ? policy_scope_name(entry) : "";
+    const char *owner = l->policy->dialect == POLICY_INTERCEPT ? scope_name(entry) : "";
     set_scope(l, &limit, owner);
     struct limit_rule *kept = new_limit(entry, &limit);
     if (l->policy->dialect == POLICY_LAYER)

@@ -21,8 +21,6 @@ struct rule { /* one rule of dialect A while it is being read */
 
 /* "PREFIX: text". */
 void policy_problem_at(struct loader *l, const struct tree *at, struct place place, const char *text);
-/* The tool's name in counters: `_global` for "*". */
-const char *policy_scope_name(const struct entry *entry);
 
 void policy_check_rate(struct loader *l, const struct tree *at, struct place place);
 /* The counter of a rate limit of this form; empty when it cannot be read. */

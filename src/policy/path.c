@@ -162,7 +162,7 @@ static bool is_star_on_members(const struct tape *t, uint32_t obj, const struct 
     return step->on_array && slice_is(step->key, "*") && tape_node(t, obj)->count;
 }
 
-uint32_t policy_path_step(const struct tape *t, uint32_t node, const struct step *step) {
+static uint32_t step_into(const struct tape *t, uint32_t node, const struct step *step) {
     if (tape_is(t, node, TAPE_OBJECT)) {
         const uint32_t found = step->kind == STEP_KEY ? member(t, node, step->key) : POLICY_PATH_UNSURE;
         return found || !is_star_on_members(t, node, step) ? found : POLICY_PATH_UNSURE;
@@ -175,7 +175,7 @@ uint32_t policy_path_step(const struct tape *t, uint32_t node, const struct step
 
 uint32_t policy_path_find(const struct path *path, const struct tape *t, uint32_t node) {
     for (uint32_t i = 0; i < path->step_count; i++) {
-        node = policy_path_step(t, node, &path->steps[i]);
+        node = step_into(t, node, &path->steps[i]);
         if (!node || node == POLICY_PATH_UNSURE)
             return node;
     }
@@ -198,7 +198,7 @@ static enum policy_walk_state descend(struct policy_walk *w, uint32_t node, uint
     for (; step < w->path->step_count; step++) {
         const struct step *s = &w->path->steps[step];
         if (!is_each(w, node, s)) {
-            node = policy_path_step(w->tape, node, s);
+            node = step_into(w->tape, node, s);
             if (node == POLICY_PATH_UNSURE)
                 return POLICY_WALK_UNSURE;
             if (!node)

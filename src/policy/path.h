@@ -11,7 +11,6 @@ enum policy_path_fault policy_path_compile(struct slice text, struct arena *a, s
  * step meets a value of another type (a string instead of an object: some servers parse it), or the key
  * differs only in case or Unicode form. */
 #define POLICY_PATH_UNSURE UINT32_MAX
-uint32_t policy_path_step(const struct tape *t, uint32_t node, const struct step *step);
 /* For paths without array steps: the node, 0 when absent, or POLICY_PATH_UNSURE. */
 uint32_t policy_path_find(const struct path *path, const struct tape *t, uint32_t node);
 

@@ -140,7 +140,8 @@ struct slice policy_value_decimal(double number, struct arena *a) {
 }
 
 /* Only scalars are compared as texts. */
-struct slice policy_value_print(const struct value *v, struct arena *a) {
+/* As eq compares scalars of different types: Go's %v, except that numbers are plain decimals. */
+static struct slice printed(const struct value *v, struct arena *a) {
     if (policy_value_is_text(v))
         return policy_value_text(v, a);
     if (v->kind == VALUE_NUMBER)
@@ -226,7 +227,7 @@ static enum truth number_equals(const struct value *v, const struct constant *c,
         return TRUTH_UNSURE;
     if (c->type != TREE_STRING)
         return TRUTH_NO;
-    if (slice_eq(policy_value_print(v, a), c->text))
+    if (slice_eq(printed(v, a), c->text))
         return TRUTH_YES;
     if (!policy_number_is(c->text))
         return TRUTH_NO;
@@ -344,7 +345,7 @@ enum truth policy_value_equals(const struct value *v, const struct constant *c, 
         return node_equals(v->tape, v->node, c, a);
     if (v->kind == VALUE_NUMBER && is_number_type(c->type))
         return truth_of(v->number == c->number);
-    return truth_of(slice_eq(policy_value_print(v, a), c->text));
+    return truth_of(slice_eq(printed(v, a), c->text));
 }
 
 static uint64_t count_characters(struct slice text) {

@@ -30,8 +30,6 @@ struct policy_order {
 bool policy_value_order(const struct value *v, const struct constant *c, struct arena *a,
                         struct policy_order *ret_order);
 bool policy_value_is_integer(const struct value *v);
-/* As eq compares scalars of different types: Go's %v, except that numbers are plain decimals. */
-struct slice policy_value_print(const struct value *v, struct arena *a);
 /* Equal, different, or (UNSURE) of types that a server may convert into each other. */
 enum truth policy_value_equals(const struct value *v, const struct constant *c, struct arena *a);
 /* A text that some servers parse where they expect a list or an object: it begins with a bracket. */

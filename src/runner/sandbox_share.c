@@ -99,9 +99,22 @@ static void hold_both(struct sandbox *s, struct sandbox_share *share, int32_t ru
     hold(share, running, parked, memory_mb);
 }
 
+static void signal_box(const struct box *b, int number) {
+    if (b->pidfd >= 0)
+        syscall(SYS_pidfd_send_signal, b->pidfd, number, NULL, 0);
+}
+
+static void unpark(struct box *b) {
+    if (!b->parked)
+        return;
+    hold_both(b->engine, b->payer, 0, -1, -(int64_t)b->memory_mb);
+    b->parked = false;
+    signal_box(b, SIGCONT);
+}
+
 void sandbox_share_begin(struct sandbox_run *run, struct box *b) {
     sandbox_share_leave(run);
-    sandbox_share_unpark(b);
+    unpark(b);
     if (!b->payer)
         run->share->children++;
     b->payer = run->share;
@@ -129,7 +142,7 @@ void sandbox_share_exited(struct box *b, uint64_t cpu_us) {
 }
 
 void sandbox_share_forget(struct box *b) {
-    sandbox_share_unpark(b);
+    unpark(b);
     if (b->payer)
         b->payer->children--;
     b->payer = NULL;
@@ -142,22 +155,9 @@ void sandbox_share_end(struct sandbox_run *run) {
     spend_both(s, run->share, run->request.session.len ? wall_us : 0, wall_us);
 }
 
-static void signal_box(const struct box *b, int number) {
-    if (b->pidfd >= 0)
-        syscall(SYS_pidfd_send_signal, b->pidfd, number, NULL, 0);
-}
-
 void sandbox_share_park(struct sandbox_run *run, struct box *b) {
     b->parked = true;
     b->memory_mb = run->request.memory_mb;
     hold_both(run->engine, b->payer, 0, 1, b->memory_mb);
     signal_box(b, SIGSTOP);
-}
-
-void sandbox_share_unpark(struct box *b) {
-    if (!b->parked)
-        return;
-    hold_both(b->engine, b->payer, 0, -1, -(int64_t)b->memory_mb);
-    b->parked = false;
-    signal_box(b, SIGCONT);
 }

@@ -19,7 +19,6 @@ void sandbox_share_begin(struct sandbox_run *run, struct box *b);
 void sandbox_share_end(struct sandbox_run *run);
 /* A parked child keeps its memory and is frozen, so it uses no processor time. */
 void sandbox_share_park(struct sandbox_run *run, struct box *b);
-void sandbox_share_unpark(struct box *b);
 void sandbox_share_exited(struct box *b, uint64_t cpu_us);
 void sandbox_share_forget(struct box *b); /* the child has ended */
 /* The next pass over the queue. */

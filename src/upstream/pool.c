@@ -264,7 +264,8 @@ void up_pool_drop(struct up_ticket *t) {
     }
 }
 
-void up_pool_finish(struct up_ticket *t) {
+/* As drop, but pending output is still sent. */
+static void finish(struct up_ticket *t) {
     if (up_pool_io(t)) {
         io_conn_finish(t->conn->io);
         t->conn->io = NULL;
@@ -285,7 +286,7 @@ void up_pool_close(struct up_server *s) {
     while (!list_empty(&s->busy_conns)) {
         struct up_ticket *t = container_of(s->busy_conns.next, struct up_conn, node)->ticket;
         loss.unsent = !up_pool_io(t);
-        up_pool_finish(t);
+        finish(t);
         t->ops->lost(t, &loss);
     }
 }

@@ -42,7 +42,5 @@ struct io_conn *up_pool_io(const struct up_ticket *t); /* NULL while there is no
 void up_pool_return(struct up_ticket *t, uint64_t idle_ms);
 /* Closes the connection or leaves the queue; fine on a ticket that holds nothing. */
 void up_pool_drop(struct up_ticket *t);
-/* As drop, but pending output is still sent. */
-void up_pool_finish(struct up_ticket *t);
 /* Ends every ticket and closes every connection. */
 void up_pool_close(struct up_server *s);
