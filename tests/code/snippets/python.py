@@ -2148,7 +2148,7 @@ class Pages:
         if self.n > 3: raise StopAsyncIteration
         return self.n
 async def main():
-    print(sorted([x async for x in merge(ticks("a", 3, 0.001), ticks("b", 2, 0.001))]))
+    print(sorted([x async for x in merge(ticks("a", 3, 0.1), ticks("b", 2, 0.001))]))
     print([b async for b in batched(Pages(), 2)], await anext(Pages()), await anext(ticks("z", 0, 0), "none"))
     async with contextlib.aclosing(ticks("c", 100, 0.001)) as s:
         async for x in s:
