@@ -320,8 +320,10 @@ static bool is_thing(const struct risk_facts *f, size_t i) {
         return true;
     if (w->kind == WORD_WEAK && i + 1 < f->prose_count && slice_is(f->prose[i + 1].text, "of"))
         return true; /* "Internal rate of return" */
+    static const char *const places[] = {"in", "inside", "from", "with", "within", "by", NULL};
     if (i == 0 && w->kind == WORD_WEAK && f->prose_forms[0] == 's' && f->prose_count > 1 &&
-        (slice_ends(f->prose[1].text, SLICE("ed")) || is_preposition(f, 1)))
+        (slice_ends(f->prose[1].text, SLICE("ed")) || is_preposition(f, 1) ||
+         risk_one_of(f->prose[1].text, places)))
         return true; /* "Events paired with a market" */
     bool compound = i + 1 < f->prose_count && f->prose[i + 1].brk == RISK_BREAK_HYPHEN;
     if (compound && !joins(f->prose[i + 1].text) && !slice_is(f->prose[i + 1].text, "paste"))

@@ -269,6 +269,9 @@ static void gather_property(struct risk_facts *f, const struct tape *t, uint32_t
     static const char *const message_words[] = {"message", "body", "comment", "feedback", NULL};
     if (risk_one_of(last, message_words))
         f->params |= RISK_PARAM_MESSAGE;
+    static const char *const sizes[] = {"quantity", "qty", "amount", "price", "size", "volume", NULL};
+    f->side |= slice_is(last, "side");
+    f->sized |= risk_one_of(last, sizes);
     if (slice_is(last, "payment") || slice_is(last, "payments"))
         f->params |= RISK_PARAM_PAYMENT;
     if (slice_is(last, "prompt"))
@@ -395,7 +398,7 @@ static bool speaks_of_trade(struct slice lower) {
 }
 
 static bool serves_trade(const struct risk_facts *f) {
-    static const char *const words[] = {"trading", "trader", "broker", "forex", NULL};
+    static const char *const words[] = {"trading", "trader", "broker", "forex", "exchange", "futures", NULL};
     for (size_t i = 0; i < f->ctx->server_word_count; i++)
         if (risk_one_of(f->ctx->server_words[i], words))
             return true;
@@ -450,6 +453,6 @@ void risk_facts_gather(struct risk_facts *f, const struct risk_toolset *ctx, con
     gather_hints(f, t, tool);
     f->ui = ctx->browser || (f->name_nouns | f->first_nouns) & NOUN_UI ||
             risk_contains(f->lower, "the current page");
-    f->trades = serves_trade(f);
+    f->trades = serves_trade(f) || (f->side && f->sized); /* create_order(side, quantity) */
     f->money = names_money(f);
 }

@@ -55,6 +55,8 @@ struct risk_facts {
     bool ui;
     bool made_as; /* a parameter says where the result goes */
     bool money;
+    bool side;   /* a parameter says whether to buy or to sell */
+    bool sized;  /* and one how much */
     bool trades; /* the server is there for trading */
     bool hint_read_only;
     bool hint_mutates; /* readOnlyHint false */

@@ -134,7 +134,10 @@ static bool turns_to_text(const struct risk_facts *f) {
 static enum risk_class cancel_class(const struct risk_facts *f) {
     if (f->money || f->name_nouns & NOUN_TRADE)
         return RISK_FINANCIAL;
-    return f->name_nouns & NOUN_JOB ? RISK_EXECUTE : RISK_WRITE;
+    return f->name_nouns & NOUN_JOB || risk_contains(f->lower, "in progress") ||
+                   risk_contains(f->lower, "a running ")
+               ? RISK_EXECUTE
+               : RISK_WRITE;
 }
 
 static enum risk_class go_class(const struct risk_facts *f, const struct risk_word *verb, uint32_t object) {

@@ -14,10 +14,13 @@ const lines = (text) => text.split('\n').filter(Boolean).map((row) => JSON.parse
 const labels = lines(readFileSync(join(root, 'tests/risk/labels.jsonl'), 'utf8'));
 const key = ({ server, tool, fingerprint }) => JSON.stringify([server, tool, fingerprint]);
 
-function hold(name, known) {
+// Their servers are not in the shipped catalogue.
+const notShipped = new Set(['M', 'N']);
+
+function hold(name, known, labels) {
   const rows = labels.filter((row) => known.has(key(row))).map((row) => ({ ...row, got: known.get(key(row)) }));
   assert.ok(rows.length >= 0.9 * labels.length, `${name}: only ${rows.length} of ${labels.length} labelled tools`);
-  for (const sample of ['A', 'B', 'C', 'D', 'E', 'F']) console.log(line(`${name} ${sample}`, measure(rows.filter((row) => row.sample === sample), 'label')));
+  for (const sample of new Set(labels.map((row) => row.sample))) console.log(line(`${name} ${sample}`, measure(rows.filter((row) => row.sample === sample), 'label')));
   const s = measure(rows, 'label');
   const wrong = rows.filter((row) => row.got !== row.label).map((row) => `${row.server} ${row.tool}: ${row.got}, not ${row.label}`);
   const report = [line(name, s), ...wrong].join('\n');
@@ -43,7 +46,7 @@ test('the shipped catalogue has the labelled tools in their classes', () => {
   for (const file of readdirSync(folder).filter((name) => name.endsWith('.jsonl.gz')))
     for (const { registry, name, tools } of lines(gunzipSync(readFileSync(join(folder, file))).toString()))
       for (const { tool, fingerprint, category } of tools) known.set(key({ server: `${registry}/${name}`, tool, fingerprint }), category);
-  hold('catalogue', known);
+  hold('catalogue', known, labels.filter((row) => !notShipped.has(row.sample)));
 });
 
 const answerFile = (server) => {
@@ -62,5 +65,5 @@ test('the program judges the definitions as labelled, without hints', { skip: mi
     published.forEach(({ tool, fingerprint }, i) =>
       known.set(key({ server, tool, fingerprint: fingerprint.slice('sha256:'.length, 'sha256:'.length + 16) }), bare[i].category));
   }
-  hold('definitions', known);
+  hold('definitions', known, labels.filter((row) => existsSync(answerFile(row.server))));
 });

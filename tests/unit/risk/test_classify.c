@@ -311,6 +311,7 @@ static void objects_of_deeds(void **state) {
         {"submit_signed_xdr", "Submit a signed XDR transaction to the network", RISK_FINANCIAL},
         {"vergleich_standorte", "Versorgung der Standorte mit dem Netz vergleichen", RISK_READ},
         {"yard_aktuell", "Zuletzt aktualisierte Daten mit dem Thema abfragen", RISK_READ},
+        {"cancel_find", "Ask a run in progress to stop", RISK_EXECUTE},
         {"screen_action", "Drive a view: set fields, then fire an action", RISK_WRITE},
         {"search_causes", "Causas no Brasil, de todos os anos que o registro tem", RISK_READ},
     };
@@ -352,6 +353,9 @@ static void objects_of_deeds(void **state) {
     assert_class("{\"name\":\"answer_question\",\"description\":\"Answer it\",\"inputSchema\":{"
                  "\"properties\":{\"question_id\":{},\"text\":{}}}}",
                  RISK_WRITE);
+    assert_class("{\"name\":\"create_order\",\"description\":\"Create an order\",\"inputSchema\":{"
+                 "\"properties\":{\"side\":{},\"quantity\":{}}}}",
+                 RISK_FINANCIAL);
     assert_class(
         "{\"name\":\"exchange\",\"description\":\"Exchange an OAuth authorization code\",\"inputSchema\":{"
         "\"properties\":{\"code\":{}}}}",
