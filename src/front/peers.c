@@ -29,7 +29,10 @@ struct front_relay {
     struct io_dial *dial;  /* while it connects */
     struct io_timer timer; /* for connecting, and for being idle */
     bool ready;
-    struct buf waiting; /* what is sent once connected: head and body */
+    bool used; /* it had a request before: the other side may have closed it meanwhile */
+    /* What is sent once connected: head and body. Of one that is used they are kept until the answer begins.
+     */
+    struct buf waiting;
     struct block *block;
     struct slice rest;
     char tag[FRONT_TAG + 1];
@@ -96,6 +99,12 @@ static void relay_idle(struct front_relay *r) {
     r->busy = false;
 }
 
+static void relay_forget(struct front_relay *r) {
+    buf_free(&r->waiting);
+    block_unref(steal(r->block));
+    r->rest = (struct slice){0};
+}
+
 static void relay_leave(struct front_relay *r) {
     if (r->home)
         r->home->relay = NULL;
@@ -152,6 +161,11 @@ static void relay_done(struct front_relay *r) {
     front_relay_end(c);
 }
 
+static void answer_gone(struct front_conn *c) {
+    front_answer_error(c, 404, -32001, (struct slice){0},
+                       "the process of this session has exited; initialize again");
+}
+
 static void relay_lost(struct front_relay *r) {
     struct front_conn *c = r->conn;
     const bool answered = r->in_body;
@@ -159,9 +173,16 @@ static void relay_lost(struct front_relay *r) {
     if (c && answered)
         front_conn_close(c);
     else if (c)
-        front_answer_error(c, 404, -32001, (struct slice){0},
-                           "the process of this session has exited; initialize again");
+        answer_gone(c);
 }
+
+/* The other side closed the connection before it read the request: part of it cannot be sent, or a unix
+ * socket was closed with bytes in it. A gate that ends TLS in order answers first what it has read. */
+static bool is_unread(const struct front_relay *r, const struct io_conn *io, int status) {
+    return status == UV_EPIPE || (r->node ? io->tls_ended : status == UV_ECONNRESET);
+}
+
+static void relay_again(struct front_relay *r);
 
 /* Returns the consumed bytes; 0 if more are needed or the response is complete. */
 static size_t take_head(struct front_relay *r, const char *ptr, size_t len) {
@@ -210,6 +231,8 @@ static size_t on_data(struct io_conn *io, void *owner, struct block *b, char *pt
     (void)b;
     struct front_relay *r = owner;
     size_t used = 0;
+    if (r->used)
+        relay_forget(r);
     /* The end of the response may free the relay; the handle detects that. */
     while (!io->closing && r->conn && !r->in_body && used < len) {
         size_t n = take_head(r, ptr + used, len - used);
@@ -225,8 +248,11 @@ static size_t on_data(struct io_conn *io, void *owner, struct block *b, char *pt
 }
 
 static void on_end(struct io_conn *io, void *owner, int status) {
-    (void)io, (void)status;
-    relay_lost(owner);
+    struct front_relay *r = owner;
+    if (r->conn && r->waiting.len && is_unread(r, io, status))
+        relay_again(r);
+    else
+        relay_lost(r);
 }
 
 static const struct io_handlers relay_handlers = {.data = on_data, .end = on_end};
@@ -329,6 +355,14 @@ static void on_connect_late(struct io_timer *timer) {
     relay_refused(container_of(timer, struct front_relay, timer), "no answer in time");
 }
 
+static void relay_put(struct front_relay *r) {
+    io_conn_put(r->io, buf_slice(&r->waiting));
+    if (r->rest.len)
+        io_conn_put_ref(r->io, r->block, r->rest);
+    if (!r->used)
+        relay_forget(r);
+}
+
 static void on_secured(void *owner, int status, const char *why) {
     struct front_relay *r = owner;
     if (status < 0) {
@@ -341,11 +375,7 @@ static void on_secured(void *owner, int status, const char *why) {
     r->ready = true;
     io_timer_stop(r->front->loop, &r->timer);
     io_conn_notice_loss(r->io, FRONT_NODE_LOST_MS);
-    io_conn_put(r->io, buf_slice(&r->waiting));
-    if (r->rest.len)
-        io_conn_put_ref(r->io, r->block, r->rest);
-    buf_free(&r->waiting);
-    block_unref(steal(r->block));
+    relay_put(r);
 }
 
 static void on_connected(void *owner, struct io_conn *io, int status) {
@@ -360,49 +390,89 @@ static void on_connected(void *owner, struct io_conn *io, int status) {
 
 static void relay_to_node(struct front_conn *c, struct front_node *node) {
     struct front *f = c->front;
-    if (!list_empty(&node->idle)) { /* the most recently used one: the others may time out */
-        struct front_relay *r = container_of(node->idle.prev, struct front_relay, idle);
-        relay_leave(r);
-        io_timer_stop(f->loop, &r->timer);
-        r->home = c;
-        c->relay = r;
-        return;
-    }
     struct front_relay *r = relay_new(c, node);
     io_timer_arm(f->loop, &r->timer, FRONT_NODE_CONNECT_MS, on_connect_late);
     r->dial = io_connect(f->loop, node->host, node->port, &relay_handlers, r, on_connected);
+}
+
+/* An idle connection to the gate, the most recently used one: the others may time out. */
+static bool relay_reuse(struct front_conn *c, struct front_node *node) {
+    while (!list_empty(&node->idle)) {
+        struct front_relay *r = container_of(node->idle.prev, struct front_relay, idle);
+        if (!io_conn_is_quiet(r->io)) { /* it is about to end */
+            front_relay_free(r);
+            continue;
+        }
+        relay_leave(r);
+        io_timer_stop(c->front->loop, &r->timer);
+        r->home = c;
+        c->relay = r;
+        return true;
+    }
+    return false;
+}
+
+static void relay_start(struct front_conn *c, enum http_method method) {
+    struct front_relay *r = c->relay;
+    r->conn = c;
+    r->method = method;
+    r->in_body = r->last = false;
+    r->busy = true;
+    c->front->relay_count++;
+    front_conn_take(c, r, NULL, on_drained, NULL); /* the connection frees the relay when it closes */
+}
+
+/* Sends the request once more, over a new connection. */
+static void relay_again(struct front_relay *r) {
+    struct front_conn *c = r->conn;
+    struct front_node *node = r->node;
+    struct buf head = r->waiting;
+    struct block *block = steal(r->block);
+    const struct slice rest = r->rest;
+    const enum http_method method = r->method;
+    char tag[FRONT_TAG + 1];
+    memcpy(tag, r->tag, sizeof(tag));
+    buf_init(&r->waiting, 0);
+    r->conn = NULL;
+    front_relay_free(r);
+    if (node) {
+        relay_to_node(c, node);
+    } else if (!relay_to_worker(c, tag)) {
+        buf_free(&head);
+        block_unref(block);
+        answer_gone(c);
+        return;
+    }
+    relay_start(c, method);
+    r = c->relay;
+    r->waiting = head;
+    r->block = block;
+    r->rest = rest;
+    if (r->ready)
+        relay_put(r);
 }
 
 /* Connects to another gate, or if that is NULL to the process with that tag. */
 static bool send_to(struct front_conn *c, const struct http_head *head, struct block *b, struct slice body,
                     struct front_node *node, const char *tag) {
     struct front *f = c->front;
-    if (c->relay && (c->relay->node != node || (!node && strcmp(c->relay->tag, tag) != 0)))
+    if (c->relay && (c->relay->node != node || (!node && strcmp(c->relay->tag, tag) != 0) ||
+                     !io_conn_is_quiet(c->relay->io)))
         front_relay_free(c->relay);
-    if (!c->relay && node)
+    const bool used = c->relay || (node && relay_reuse(c, node));
+    if (!used && node)
         relay_to_node(c, node);
-    else if (!c->relay && !relay_to_worker(c, tag))
+    else if (!used && !relay_to_worker(c, tag))
         return false;
-    struct front_relay *r = c->relay;
-    r->conn = c;
-    r->method = head->method;
-    r->in_body = r->last = false;
-    r->busy = true;
-    f->relay_count++;
     f->forwarded_count++;
-    front_conn_take(c, r, NULL, on_drained, NULL); /* the connection frees the relay when it closes */
-    cleanup_buf struct buf out;
-    buf_init(&out, HTTP_HEAD_MAX + FRONT_CERT_MAX * 2);
-    put_head(c, head, body.len, node, &out);
-    if (r->ready) {
-        io_conn_put(r->io, buf_slice(&out));
-        if (body.len)
-            io_conn_put_ref(r->io, b, body);
-        return true;
-    }
-    buf_put_slice(&r->waiting, buf_slice(&out));
+    relay_start(c, head->method);
+    struct front_relay *r = c->relay;
+    r->used = used;
+    put_head(c, head, body.len, node, &r->waiting);
     r->block = body.len ? block_ref(b) : NULL;
     r->rest = body;
+    if (r->ready)
+        relay_put(r);
     return true;
 }
 

@@ -63,6 +63,14 @@ bool io_conn_address(const struct io_conn *c, struct io_address *ret_address) {
            io_address_of((struct sockaddr *)&peer, ret_address);
 }
 
+bool io_conn_is_quiet(const struct io_conn *c) {
+    uv_os_fd_t fd;
+    char byte;
+    if (c->closing || c->ended || uv_fileno((const uv_handle_t *)&c->uv.stream, &fd) < 0)
+        return false;
+    return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
 void io_conn_notice_loss(struct io_conn *c, uint32_t ms) {
     uv_os_fd_t fd;
     const int on = 1, probes = 2;

@@ -63,6 +63,7 @@ struct io_conn {
     bool is_wide; /* the pipe's capacity was set to IO_PIPE_BYTES */
     bool in_handler;
     bool ended;
+    bool tls_ended; /* the peer said that it sends no more: not cut off */
     /* out */
     struct io_piece *queue; /* queue[q_head .. q_head + q_count) */
     uint32_t q_head;
@@ -113,6 +114,10 @@ void io_conn_close(struct io_conn *c);
 /* Sends queued output, shuts the sending side down, waits briefly for the peer, then closes. No callback
  * comes after this. */
 void io_conn_finish(struct io_conn *c);
+
+/* Has nothing arrived that the loop did not read yet, not even the end? For a connection that is kept for
+ * another request. */
+bool io_conn_is_quiet(const struct io_conn *c);
 
 /* The address of a connection's peer; false when it has none. */
 bool io_conn_address(const struct io_conn *c, struct io_address *ret_address);

@@ -276,6 +276,7 @@ static void received(struct io_conn *c, const char *ptr, size_t len) {
         if (rc != 1) {
             int what = SSL_get_error(tls->ssl, rc);
             drain(c);
+            c->tls_ended = what == SSL_ERROR_ZERO_RETURN;
             if (what != SSL_ERROR_WANT_READ)
                 io_conn_end(c, what == SSL_ERROR_ZERO_RETURN ? 0 : UV_EPROTO);
             return;

@@ -2,14 +2,15 @@
 // the fleet. A session is reached from every gate, whatever deals the connections out; who has no certificate gets nothing.
 import assert from 'node:assert/strict';
 import { request as httpRequest } from 'node:http';
-import { cpSync, mkdirSync, readFileSync } from 'node:fs';
-import { connect as tcpConnect } from 'node:net';
+import { cpSync, mkdirSync, readFileSync, readdirSync, readlinkSync } from 'node:fs';
+import { connect as tcpConnect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { connect as tlsConnect } from 'node:tls';
 import { DEADLINE_MS, MODERN, ModernHttp, cli, connect, legacyServer, policyFile, probeCommand, startFixture, startHaproxy, startServe, startUpstream, tempDir, tempFile, until, use } from '../lib/index.mjs';
 import { certificates } from '../lib/certificates.mjs';
 import { ModernHttpPeer } from '../lib/peer.mjs';
+import { children, descendants } from '../lib/procfs.mjs';
 import { postgresPrograms, startPostgres } from '../lib/postgres.mjs';
 
 const [command, ...args] = probeCommand('a');
@@ -242,4 +243,78 @@ test('a session belongs to its grant at every gate', { skip: postgresPrograms() 
     assert.equal(await status(gate, session), 401);
     assert.equal(await status(gate, { ...two, ...session, 'Sallyport-Forwarded': '- 0 0' }), 404, 'nobody outside is a peer');
   }
+});
+
+/** The gates 1 and 2, and a TCP proxy between them under whose address the first knows the second: {gates, links, hold()}. links: [{near, far}], sockets to the gates. */
+async function proxied(t, { workers } = {}) {
+  const address = `${network}.9:${PORT}`, list = [nodes[0], address], links = [];
+  let held = false;
+  await certificate('proxied', 'ca', `subjectAltName=IP:${address.split(':')[0]}`);
+  const proxy = createServer((near) => {
+    const far = tcpConnect({ host: nodes[1].split(':')[0], port: PORT });
+    links.push({ near, far });
+    near.on('error', () => far.destroy()).on('data', (bytes) => { if (!held || links.at(-1).near === near) far.write(bytes); });
+    far.on('error', () => near.destroy()).pipe(near);
+  });
+  await new Promise((done) => { proxy.listen(PORT, address.split(':')[0], done); });
+  t.after(() => { proxy.close(); for (const { near, far } of links) { near.destroy(); far.destroy(); } });
+  const gates = [];
+  for (const [n, more] of [{ nodes: list }, { nodes: list, address, cert: file('proxied.pem'), key: file('proxied.key') }].entries())
+    gates.push(use(t, await startServe({ args: ['--no-auth', ...(n && workers ? ['--workers', String(workers)] : [])], timeout: DEADLINE_MS,
+      config: { version: '1', policy: policyFile(), servers: { a: { command, args } }, fleet: fleetOf(n, more) } })));
+  return { gates, links, hold: () => { held = true; } };
+}
+
+/** A client's connection that stays: send(message) settles when the kernel has it, answer() with the status of the next answer. */
+async function client(t, gate, id) {
+  const socket = tcpConnect({ host: '127.0.0.1', port: gate.port }), lines = [];
+  let wake = () => {}, text = '';
+  t.after(() => socket.destroy());
+  socket.setEncoding('utf8').on('data', (chunk) => {
+    text += chunk;
+    for (let end; (end = text.search(/"jsonrpc".*\}|HTTP\/1\.1 404/)) >= 0;) { lines.push(Number(/HTTP\/1\.1 (\d+)/.exec(text)[1])); text = text.slice(end + text.slice(end).length); }
+    wake();
+  });
+  const send = (message) => new Promise((done) => {
+    const body = JSON.stringify(message);
+    socket.write(`POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:${gate.port}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nMcp-Session-Id: ${id}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`, done);
+  });
+  const answer = async () => { while (!lines.length) await new Promise((done) => { wake = done; }); return lines.shift(); };
+  return { send, answer };
+}
+
+test('a connection that ended unnoticed is not used for the next request', async (t) => {
+  const { gates, links } = await proxied(t), { send, answer } = await client(t, gates[0], await open(gates[1]));
+  await send(call('a__mark'));
+  assert.equal(await answer(), 200);
+  process.kill(gates[0].pid, 'SIGSTOP');
+  await send(call('a__mark', {}, 2));
+  await new Promise((done) => { links[0].near.end(done); });
+  process.kill(gates[0].pid, 'SIGCONT');
+  assert.equal(await answer(), 200);
+  assert.equal(links.length, 2);
+});
+
+test('a request that the other gate did not read before it closed the connection is sent once more', async (t) => {
+  const { gates, links, hold } = await proxied(t, { workers: 2 });
+  // The worker that has the connection, and a session of the other one.
+  const first = await client(t, gates[0], await open(gates[1]));
+  await first.send(call('a__mark'));
+  assert.equal(await first.answer(), 200);
+  const port = (n) => n.toString(16).toUpperCase().padStart(4, '0');
+  const inode = readFileSync('/proc/net/tcp', 'utf8').split('\n').map((line) => line.trim().split(/\s+/)).find((f) => f[1]?.endsWith(`:${port(PORT)}`) && f[2].endsWith(`:${port(links[0].far.localPort)}`))[9];
+  const holder = children(gates[1].pid).find((pid) => readdirSync(`/proc/${pid}/fd`).some((fd) => { try { return readlinkSync(`/proc/${pid}/fd/${fd}`) === `socket:[${inode}]`; } catch { return false; } }));
+  let id;
+  await until('a session of the other worker', async () => {
+    id = await open(gates[1]);
+    const { json } = await ask(gates[1].url, { headers: { 'Mcp-Session-Id': id }, body: call('a__mark') });
+    return !descendants(holder).includes(JSON.parse(json.result.content[0].text).pid);
+  });
+  const { send, answer } = await client(t, gates[0], id);
+  assert.equal(links.length, 1);
+  hold();
+  links.push({ near: { destroy() {} }, far: { destroy() {} } }); // what comes over the first link stays here
+  await send(call('a__mark'));
+  process.kill(holder, 'SIGTERM');
+  assert.equal(await answer(), 200);
 });
