@@ -84,7 +84,7 @@ static enum truth eval_state(struct eval *e, const struct cond *c) {
     return eval_value(e, c, &(struct value){.kind = VALUE_NUMBER, .number = total}, false);
 }
 
-/* Would the condition match this value in place of the missing one, as it is or as a server may convert
+/* Would the condition deny this value in place of the missing one, as it is or as a server may convert
  * it? For lists and objects their content counts, and they themselves where the schema allows them. */
 static bool catches(struct eval *e, const struct cond *c, uint32_t node) {
     const struct tape *t = e->facts->tape;
@@ -111,7 +111,9 @@ static bool catches(struct eval *e, const struct cond *c, uint32_t node) {
     enum truth truth = policy_op_judge(e, c, &v);
     bool converted = is_container ? !c->path.has_each && !policy_schema_is_scalar(e->facts->schema, &c->path)
                                   : equals || !tape_is(t, node, TAPE_NULL);
-    return truth == TRUTH_YES || (truth == TRUTH_UNSURE && converted);
+    if (c->lenient && (tape_is(t, node, TAPE_NULL) || (is_container && !converted)))
+        return false;
+    return truth == truth_of(!c->lenient) || (truth == TRUTH_UNSURE && converted);
 }
 
 /* The same for everything inside it, at any depth: a server may read an argument from inside another one
@@ -149,13 +151,13 @@ static bool holds_object(struct eval *e, uint32_t root) {
     return false;
 }
 
-/* Is there a key outside the tool's schema with a value that the condition would match? A server may use
- * it as the missing one. */
+/* Is there a key outside the tool's schema with a value that the condition would deny, where it lets a
+ * missing one pass? A server may use it as the missing one. */
 static bool may_have_alias(struct eval *e, const struct cond *c) {
     const struct policy_facts *f = e->facts;
     bool always = c->op == OP_EXISTS || c->op == OP_TYPE;
     struct policy_unnamed unnamed;
-    if (!e->strict || c->lenient || always)
+    if (!e->strict || c->absent != c->lenient || always)
         return false;
     policy_schema_unnamed(f->schema, &c->path, f->tape, f->args, &unnamed);
     for (uint32_t v; (v = policy_schema_unnamed_next(f->schema, f->tape, &unnamed, &e->budget));)

@@ -140,9 +140,13 @@ static uint32_t nth_element(const struct tape *t, uint32_t array, uint32_t index
     return 0;
 }
 
-/* JavaScript that copies members one by one turns members of `__proto__` into members of the object. */
+/* JavaScript that copies members one by one turns members of `__proto__` into members of the object. One that
+ * merges objects does so with `constructor.prototype`, for all objects. */
 static bool has_prototype(const struct tape *t, uint32_t obj) {
-    return tape_get(t, obj, SLICE("__proto__")) != 0;
+    const uint32_t constructor = tape_get(t, obj, SLICE("constructor"));
+    return tape_get(t, obj, SLICE("__proto__")) != 0 ||
+           (constructor && tape_is(t, constructor, TAPE_OBJECT) &&
+            tape_get(t, constructor, SLICE("prototype")) != 0);
 }
 
 /* tape_get, with the common case (no escapes) in line: this is where most of a decision's time goes. */

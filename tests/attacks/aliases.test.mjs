@@ -50,6 +50,34 @@ test('the Python SDK: calls with an alias that is missing from the schema are de
     assert.equal(paid(await call(name, args)), amount, JSON.stringify(args));
 });
 
+test('a rule that lets a missing argument pass still applies to an alias', async (t) => {
+  if (!existsSync(python)) return t.skip(`SKIPPED LOUDLY: ${python} is not there`);
+  const atMost = (path) => ({ require: [{ name: 'small', conditions: [{ path, op: 'lte', value: 100 }], on_missing: 'pass' }] });
+  const call = await open(t, { command: [python, tempFile('aliases.py', SERVER)], policy: { version: '1', default: 'deny', tools: { pay: atMost('args.amount'), order: atMost('args.order.amount') } } });
+  for (const [name, args] of [['pay', { amt: 5000 }], ['pay', { amt: '5000' }], ['pay', { total: { sum: 5000 } }], ['pay', { list: [5000] }], ['order', { order: { amt: 5000 } }]]) {
+    const answer = await call(name, args);
+    assert.equal(paid(answer), 0, JSON.stringify([args, answer]));
+    assert.equal(denial(answer).reason, 'ambiguous_arguments');
+  }
+  for (const [name, args, amount] of [['pay', {}, 1], ['pay', { note: 'x' }, 1], ['pay', { amt: 7 }, 7], ['pay', { other: 'text' }, 1], ['pay', { other: null }, 1], ['order', { order: {} }, 1]])
+    assert.equal(paid(await call(name, args)), amount, JSON.stringify(args));
+});
+
+test('JavaScript that merges objects: constructor.prototype', async (t) => {
+  const schema = { type: 'object' };
+  const upstream = use(t, await startUpstream(legacyServer({ tools: [{ name: 'pay', inputSchema: schema }],
+    methods: { 'tools/call': ({ arguments: given }) => {
+      const merge = (to, from) => { for (const key of Object.keys(from)) if (from[key] && typeof from[key] === 'object' && to[key]) merge(to[key], from[key]); else to[key] = from[key]; return to; };
+      const amount = merge({}, given ?? {}).amount ?? 1;
+      delete Object.prototype.amount;
+      return { content: [{ type: 'text', text: `PAID ${amount}` }] };
+    } } })));
+  const call = await open(t, { upstream: upstream.url, policy: { version: '1', default: 'deny', tools: { pay: over('args.amount') } } });
+  assert.equal(paid(await call('pay', { constructor: { prototype: { amount: 5000 } } })), 0);
+  assert.equal(paid(await call('pay', { amount: 7, constructor: 'Miller' })), 7);
+  assert.equal(paid(await call('pay', { constructor: 'Miller' })), 1, 'a word like others');
+});
+
 test('JavaScript that copies members: __proto__', async (t) => {
   const schema = { type: 'object' };
   const upstream = use(t, await startUpstream(legacyServer({ tools: [{ name: 'pay', inputSchema: schema }, { name: 'order', inputSchema: schema }],
