@@ -435,7 +435,7 @@ static int decide(enum verb verb, const struct approvals_options *opt, const str
                                .for_ms = opt->for_ms,
                                .any_args = opt->any_arguments};
     if (opt->for_ms > STATE_REPEAT_MS_MAX || (opt->any_arguments && !opt->for_ms)) {
-        err_set(&err, opt->for_ms ? "--for: at most 8h" : "--any-arguments goes with --for");
+        err_set(&err, opt->for_ms ? "--for: at most 8h" : "--any-arguments needs --for");
         return cli_fail(CLI_USAGE, &err);
     }
     if (verb == VERB_APPROVE && refuse_stale(s, d.id, &a, &err) < 0)

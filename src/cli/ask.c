@@ -68,7 +68,7 @@ static enum cli_exit find_servers(struct cli_asking *asking, const struct cli_as
         return CLI_USAGE;
     }
     if (opt->mcp_config && opt->server) {
-        err_set(err, "--server goes with one server; the configuration names its own");
+        err_set(err, "--server names one server only; the configuration has names of its own");
         return CLI_USAGE;
     }
     asking->many = opt->mcp_config != NULL;

@@ -401,7 +401,7 @@ static void read_json_server(struct cli_client_file *f, uint32_t obj, uint32_t k
     *s = (struct cli_client_server){.obj = obj, .key = key, .scope = scope};
     s->name = arena_dup(&f->arena, tape_text(t, key, &f->arena)).ptr;
     if (!tape_is(t, value, TAPE_OBJECT)) {
-        s->skip = "it is no object";
+        s->skip = "it is not an object";
         s->json = SLICE("{}");
         return;
     }

@@ -160,7 +160,7 @@ static void check_home(struct doctor_findings *all, const char *home) {
     }
     struct doctor_finding *f;
     if (!S_ISDIR(st.st_mode)) {
-        f = cli_doctor_note(all, DOCTOR_BAD, "state", home, "is no directory");
+        f = cli_doctor_note(all, DOCTOR_BAD, "state", home, "is not a directory");
         f->fix = SLICE("set SALLYPORT_HOME to one");
     } else if (access(home, R_OK | W_OK | X_OK) != 0) {
         f = cli_doctor_note(all, DOCTOR_BAD, "state", home, "you may not write there");
@@ -382,7 +382,7 @@ static void check_grants(struct doctor_findings *all, const struct settings *s, 
         }
     state_grants_close(grants);
     if (good || s->auth.issuer_count) {
-        cli_doctor_note(all, DOCTOR_GOOD, "grants", "", "%zu in force, %zu identity providers", good,
+        cli_doctor_note(all, DOCTOR_GOOD, "grants", "", "%zu valid, %zu identity providers", good,
                         s->auth.issuer_count);
         return;
     }

@@ -348,9 +348,10 @@ static int list_run(const void *options, const struct cli_rest *rest) {
             put_row(&out, g, state, shown++ == 0);
     }
     if (!opt->json && !shown)
-        log_info("no grants%s; `sallyport grants create NAME` makes one",
-                 opt->all || !state_grants_count(grants) ? ""
-                                                         : " in force (--all shows those that are over)");
+        log_info("%s; `sallyport grants create NAME` makes one",
+                 opt->all || !state_grants_count(grants)
+                     ? "no grants"
+                     : "no valid grants (--all shows revoked and expired ones)");
     if (opt->json) {
         emit_array_end(&e);
         buf_put_char(&out, '\n');

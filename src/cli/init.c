@@ -34,7 +34,7 @@ static const struct cli_option init_rows[] = {
     {CLI_SWITCH(struct init_options, no_start), .name = "no-start",
      .help = "start nothing: tools are known by the catalogue, or by class"},
     {CLI_SWITCH(struct init_options, undo), .name = "undo",
-     .help = "put everything back as it was before the last init; edits of yours since then stay"},
+     .help = "restore the state before the last init; your own edits since then stay"},
     {CLI_SWITCH(struct init_options, force), .name = "force",
      .help = "with --undo: whole files, also when they have changed since (a copy is kept)"},
     {CLI_TEXT(struct init_options, dir), .name = "dir", .argument = "DIR",

@@ -293,7 +293,7 @@ static int pin_accept_run(const void *options, const struct cli_rest *rest) {
         return cli_fail(asked, &err);
     struct slice only = rest->operand_count ? slice_str(rest->operands[0]) : (struct slice){0};
     if (only.len && asking.many) {
-        err_set(&err, "a tool's name goes with one server");
+        err_set(&err, "a tool can be named for one server only, not with --mcp-config");
         return cli_fail(CLI_USAGE, &err);
     }
     if (opt->fleet)

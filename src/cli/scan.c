@@ -139,7 +139,7 @@ static int status_of(const struct scan_options *opt, const struct cli_asking *as
 
 static int save_answer(const struct scan_options *opt, const struct cli_asking *asking, struct err *err) {
     if (asking->many)
-        return err_set(err, "--save goes with one server");
+        return err_set(err, "--save works for one server only");
     return io_file_write(opt->save, buf_slice(&asking->asked[0].list.text), err);
 }
 

@@ -27,7 +27,7 @@
 
 static const struct cli_option status_rows[] = {
     {CLI_TEXT(struct status_options, state_dir), .name = "state-dir", .argument = "DIR",
-     .help = "where counters are kept, if not at home"},
+     .help = "where counters are stored, if not in the home"},
     {CLI_TEXT(struct status_options, state_dsn), .name = "state-dsn", .argument = "DSN",
      .help = "the store of counters"},
     {CLI_TEXT(struct status_options, since), .name = "since", .argument = "TIME", .fallback = "24h",

@@ -198,7 +198,7 @@ static int wrap_check(const struct wrap_options *opt, const struct cli_rest *res
     if ((opt->headers.count > 0 || opt->header_env.count > 0) && !opt->upstream)
         return err_set(err, "--header and --header-env go with --upstream");
     if (opt->env.count > 0 && !rest->command)
-        return err_set(err, "--env goes with a command after `--`");
+        return err_set(err, "--env needs a command after `--`");
     const char *fault = opt->name ? settings_name_fault(slice_str(opt->name)) : NULL;
     if (fault)
         return err_set(err, "--name `%s` %s", opt->name, fault);

@@ -34,7 +34,7 @@ struct package_work {
 const struct code_tool package_install_tool = {
     .name = "install_package",
     .title = "Install a package",
-    .description = "Installs a package that the operator allows; later runs of yours can import it. For one "
+    .description = "Installs a package that the operator allows; your later runs can import it. For one "
                    "run, name it "
                    "in `packages` of the tool that runs the code.",
     .input = "{\"type\":\"object\",\"properties\":{\"package_name\":{\"type\":\"string\",\"maxLength\":200,"
@@ -182,7 +182,7 @@ static void finish(struct code_req *r, const struct pack_spec *spec, struct slic
     if (package_keep(r->owner, spec, &r->arena, &err) < 0)
         reply(r, name, false, slice_str(err.text));
     else
-        reply(r, name, true, SLICE("installed: later runs of yours can import it"));
+        reply(r, name, true, SLICE("installed: your later runs can import it"));
 }
 
 static struct slice asked_name(struct code_req *r) {

@@ -36,10 +36,10 @@ static int open_home(const struct code_owner *o, int *ret_fd, struct err *err) {
 static int check_name(struct slice name, struct err *err) {
     if (code_session_name_ok(name) && name.ptr[0] != '.')
         return 0;
-    return err_set(
-        err,
-        "A snapshot's name may have letters, digits and . _ : - and at most %d of them; the first is no dot",
-        CODE_SESSION_NAME_MAX);
+    return err_set(err,
+                   "A snapshot's name may have letters, digits and . _ : - at most %d of them; the first "
+                   "must not be a dot",
+                   CODE_SESSION_NAME_MAX);
 }
 
 static int open_at(int dir, const char *name) {

@@ -577,7 +577,7 @@ static int add_header(struct egress *e, struct slice text, struct err *err) {
         &e->arena, slice_find(host, ':') >= 0 ? "https://[%.*s]/" : "https://%.*s/", SLICE_FMT(host));
     const enum host_fault found = host_of_url(url, &e->arena, &canonical, &is_ip);
     if ((found != HOST_OK && found != HOST_PRIVATE) || !egress_rules_mention(&e->rules, canonical))
-        return err_set(err, "`%.*s` is no host of code.network.allow", SLICE_FMT(slice_upto(host, 128)));
+        return err_set(err, "`%.*s` is not in code.network.allow", SLICE_FMT(slice_upto(host, 128)));
     bool fine = http_token_ok(name) && http_value_ok(slice_trim(value)) && slice_trim(value).len;
     for (size_t i = 0; i < ARRAY_LEN(framing); i++)
         fine = fine && !slice_eq_nocase(name, slice_str(framing[i]));

@@ -82,7 +82,7 @@ static uint32_t read_question(const struct tape *t, uint32_t node, struct arena 
 static const char *judge_questions(struct call *c, uint32_t requests) {
     const struct msg *m = c->response;
     if (!tape_is(&m->tape, requests, TAPE_OBJECT))
-        return "inputRequests is no object";
+        return "inputRequests is not an object";
     TAPE_FOR_MEMBER(&m->tape, requests, key) {
         struct slice method;
         uint32_t params;

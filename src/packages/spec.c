@@ -39,7 +39,8 @@ static int parse_pip(struct slice text, struct pack_spec *s, struct err *err) {
     }
     rest = slice_trim(rest);
     if (!begins_plain(s->name) || !all_of(s->name, "-_.") || (rest.len && !all_of(rest, "=<>!~,.*+ ")))
-        return err_set(err, "`%.*s` is no name of a package: write NAME or NAME==VERSION", SLICE_FMT(text));
+        return err_set(err, "`%.*s` is not the name of a package: write NAME or NAME==VERSION",
+                       SLICE_FMT(text));
     if (rest.len && !strchr("=<>!~", rest.ptr[0]))
         return err_set(err, "`%.*s`: a version must follow `==`", SLICE_FMT(text));
     const struct slice one = slice_trim(slice_from(rest, 2));
@@ -61,7 +62,8 @@ static int parse_npm(struct slice text, struct pack_spec *s, struct err *err) {
     }
     if (!begins_plain(part) || !all_of(part, "-_.") ||
         (s->name.len < text.len && !all_of(rest, "^~<>=|.*+- ")))
-        return err_set(err, "`%.*s` is no name of a package: write NAME or NAME@VERSION", SLICE_FMT(text));
+        return err_set(err, "`%.*s` is not the name of a package: write NAME or NAME@VERSION",
+                       SLICE_FMT(text));
     s->range = rest.len && !all_of(rest, ".+-");
     s->version = rest.len && !s->range ? rest : (struct slice){0};
     return 0;

@@ -224,5 +224,5 @@ int pack_untar_npm(struct slice archive, struct slice prefix, struct pack_unpack
         return err_set(err, "its checksum or size is wrong");
     if (t.part != PART_END && (t.part != PART_HEAD || t.head_len))
         return err_set(err, "it ends too early");
-    return t.has_package ? 0 : err_set(err, "it is no package: it has no package.json");
+    return t.has_package ? 0 : err_set(err, "it is not a package: it has no package.json");
 }

@@ -145,7 +145,7 @@ static int find_directory(struct slice archive, struct slice *ret_directory, uns
             break;
     }
     if (back > archive.len || back > END_BYTES + COMMENT_MAX)
-        return err_set(err, "it is no zip archive");
+        return err_set(err, "it is not a zip archive");
     const char *end = archive.ptr + archive.len - back;
     const uint32_t len = number(end + 12, 4), at = number(end + 16, 4);
     *ret_count = number(end + 10, 2);
@@ -191,7 +191,7 @@ int pack_unzip_wheel(struct slice archive, struct pack_unpack *to, struct buf *m
             return -1;
     }
     if (!z.has_metadata)
-        return err_set(err, "it is no wheel: it has no METADATA");
+        return err_set(err, "it is not a wheel: it has no METADATA");
     if (!z.has_module)
         return err_set(err, "it has no module to import, only programs or data");
     return 0;

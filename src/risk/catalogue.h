@@ -40,7 +40,7 @@ struct risk_known {
     uint32_t properties;
     struct slice freeform; /* the property that takes code; empty without one */
     struct risk_list evidence;
-    uint32_t findings; /* bit 1 << detector; bit 0: readOnlyHint on a tool that is no read */
+    uint32_t findings; /* bit 1 << detector; bit 0: readOnlyHint on a tool that does more than read */
     bool destructive_hint;
     uint64_t full, shape; /* the first eight bytes of each hash; 0: not known */
 };

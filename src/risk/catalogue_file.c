@@ -67,7 +67,7 @@ static uint64_t expected_bytes(const struct catalogue_header *h) {
 
 static int check_header(const struct catalogue_header *h, size_t len, struct err *err) {
     if (memcmp(h->magic, CATALOGUE_MAGIC, sizeof(h->magic)) != 0)
-        return err_set(err, "this is no catalogue");
+        return err_set(err, "this is not a catalogue");
     if (h->format != CATALOGUE_FORMAT)
         return err_set(err, "the catalogue has format %u, this program reads format %d", h->format,
                        CATALOGUE_FORMAT);
@@ -82,7 +82,7 @@ static int check_header(const struct catalogue_header *h, size_t len, struct err
 int catalogue_file_read(struct slice bytes, struct catalogue_file *ret_file, struct err *err) {
     const struct catalogue_header *h = (const struct catalogue_header *)(const void *)bytes.ptr;
     if (bytes.len < sizeof(*h))
-        return err_set(err, "this is no catalogue");
+        return err_set(err, "this is not a catalogue");
     if (check_header(h, bytes.len, err) < 0)
         return -1;
     struct catalogue_file f = {.head = h, .bytes = bytes.len};
@@ -114,7 +114,7 @@ int catalogue_file_map(const char *path, struct catalogue_file *ret_file, bool *
         return err_set(err, "`%s`: %s", path, strerror(errno));
     if (!S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(struct catalogue_header) ||
         st.st_size > RISK_CATALOGUE_BYTES_MAX)
-        return err_set(err, "`%s`: this is no catalogue", path);
+        return err_set(err, "`%s`: this is not a catalogue", path);
     size_t len = (size_t)st.st_size;
     void *bytes = mmap(NULL, len, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
     if (bytes == MAP_FAILED)

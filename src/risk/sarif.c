@@ -100,7 +100,8 @@ static void put_tool(struct writer *w, const struct risk_surveyed *tool) {
     }
     put_findings(w, name, &tool->findings);
     if (r->hint_mismatch)
-        put_result(w, "hint-mismatch", "warning", name, SLICE("readOnlyHint on a tool that is no read"));
+        put_result(w, "hint-mismatch", "warning", name,
+                   SLICE("readOnlyHint on a tool that does more than read"));
     if (tool->pin.pin != RISK_PIN_OK)
         put_result(w, "drift", "error", name, tool->pin.reason);
     else if (tool->differs)

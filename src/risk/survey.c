@@ -146,7 +146,7 @@ static void put_findings(struct emit *e, const struct risk_surveyed *tool) {
     put_poison(e, &tool->findings);
     if (tool->entry.report.hint_mismatch)
         put_finding(e, "hint", "hint-mismatch", SLICE("annotations"),
-                    SLICE("readOnlyHint on a tool that is no read"), false);
+                    SLICE("readOnlyHint on a tool that does more than read"), false);
     put_drift(e, &tool->pin);
     if (tool->differs)
         put_finding(e, "drift", "not-as-published", SLICE("catalogue"),

@@ -84,7 +84,7 @@ static const char *read_part(struct session_batch *b, struct block *block, struc
     if (claims_newer_era(m))
         why = "the revision that a message of this batch names has no batches";
     else if (m->rpc.kind == RPC_REQUEST && tape_eq(&m->tape, m->rpc.method, SLICE("initialize")))
-        why = "initialize is no part of a batch";
+        why = "initialize cannot be part of a batch";
     else if (m->rpc.kind == RPC_REQUEST && id_is_taken(b, m, a))
         why = "two requests of this batch have the same id";
     part->msg = m;

@@ -61,11 +61,12 @@ static int find_fork(struct state_chains *chains, struct homelog *log, uint64_t 
 static void describe(struct state_chain *chain, const struct state_chain *left, uint64_t newest) {
     if (chain->base_seq > left->seq)
         snprintf(chain->finding, sizeof(chain->finding),
-                 "records %llu to %llu were lost at home before they were shipped",
+                 "records %llu to %llu were lost in the home before they were shipped",
                  (unsigned long long)left->seq + 1, (unsigned long long)chain->base_seq);
     else if (newest < left->seq)
         snprintf(chain->finding, sizeof(chain->finding),
-                 "the log was rolled back: chain %llu had %llu records, the log at home has %llu and goes on "
+                 "the log was rolled back: chain %llu had %llu records, the log in the home has %llu and "
+                 "continues "
                  "behind "
                  "record %llu",
                  (unsigned long long)left->id, (unsigned long long)left->seq, (unsigned long long)newest,

@@ -121,9 +121,9 @@ static int read_blocks(struct homelog *l, struct state_batch *batch, struct stat
         if (first + records - 1 <= end->seq)
             continue;
         if (first != end->seq + 1 || records == 0 || hash.len != CHAIN_HASH) {
-            rc = err_set(err,
-                         "record %llu is missing at home, or damaged; `sallyport audit verify` has details",
-                         (unsigned long long)end->seq + 1);
+            rc = err_set(
+                err, "record %llu is missing in the home, or damaged; `sallyport audit verify` has details",
+                (unsigned long long)end->seq + 1);
             break;
         }
         state_batch_block(batch, first, records, hash, audit_segment_column(rows, 3));

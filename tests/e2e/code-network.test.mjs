@@ -343,7 +343,7 @@ test('when hosts are listed and the network is still unavailable, the error says
 test('invalid settings are refused at the start', async () => {
   for (const [network, why] of [
     [{ allow: ['example.com'] }, /code\.network\.allow.*example\.com.*HOST:PORT/], [{ allow: ['exa mple.com:443'] }, /no name, \*\.name, address or network/], [{ allow: ['a.com:0'] }, /HOST:PORT/],
-    [{ allow: ['a.com:443'], inject: { 'b.com': { A: 'x' } } }, /b\.com.*is no host of code\.network\.allow/], [{ allow: ['a.com:443'], inject: { 'a.com': { Host: 'x' } } }, /cannot be added/],
+    [{ allow: ['a.com:443'], inject: { 'b.com': { A: 'x' } } }, /b\.com.*is not in code\.network\.allow/], [{ allow: ['a.com:443'], inject: { 'a.com': { Host: 'x' } } }, /cannot be added/],
     [{ inject: { 'a.com': { A: 'x' } } }, /allow lists no host/], [{ allow: ['a.com:443'], deny: [] }, /unknown key|deny/],
   ]) {
     const path = join(tempDir(), 'sallyport.yaml');

@@ -79,8 +79,8 @@ result = tried`, ['tiny-gate']);
   assert.equal(stored(home).length, 2, 'what nothing needs is gone');
   assert.equal((await pack('remove', 'tiny-gate==1.0')).code, 1);
   assert.match((await pack('lst')).stderr, /did you mean `list`/);
-  assert.match((await pack('add', '--', '--index-url=http://x')).stderr, /no name of a package/);
-  assert.match((await pack('add', 'git+https://x/y')).stderr, /no name of a package/);
+  assert.match((await pack('add', '--', '--index-url=http://x')).stderr, /is not the name of a package/);
+  assert.match((await pack('add', 'git+https://x/y')).stderr, /is not the name of a package/);
 });
 
 // Text that packs well and text that does not, with repetitions near and far.

@@ -165,7 +165,7 @@ describe('audit of a fleet', { skip: postgresPrograms() ? false : 'no PostgreSQL
     await sameAsHome(db, home);
     const [first, second] = db.ask('SELECT chain, base_seq, seq, finding FROM sallyport.audit_chains ORDER BY chain').split('\n').map((row) => row.split('|'));
     assert.equal(first[3], '');
-    assert.match(second[3], /^the log was rolled back: chain 1 had \d+ records, the log at home has \d+ and goes on behind record \d+$/);
+    assert.match(second[3], /^the log was rolled back: chain 1 had \d+ records, the log in the home has \d+ and continues behind record \d+$/);
     assert.ok(Number(second[1]) > 5 && Number(second[1]) < Number(first[2]));
     const { stdout } = await cli(['audit', 'query', '--text', 'rolled back', '--json'], { env: { SALLYPORT_HOME: home } });
     assert.equal(JSON.parse(stdout).event, 'fleet_chain');

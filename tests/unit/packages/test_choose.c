@@ -83,7 +83,7 @@ static void test_choice(void **state) {
         {PACK_PIP, {"httpx"}, NULL, "data-science", NULL, "call install_package", true},
         {PACK_PIP, {"httpx"}, NULL, "data-sciences", NULL, "sallyport code packages add httpx", true},
         {PACK_NPM, {"left-pad"}, NULL, NULL, NULL, "sallyport code packages add npm:left-pad", true},
-        {PACK_PIP, {"--x"}, NULL, NULL, NULL, "no name of a package", true},
+        {PACK_PIP, {"--x"}, NULL, NULL, NULL, "is not the name of a package", true},
     };
     write_manifest(text);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

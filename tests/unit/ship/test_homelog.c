@@ -164,7 +164,7 @@ static void test_missing_record(void **state) {
                 "OFFSET 1)");
     state_batch_init(&batch);
     assert_int_equal(homelog_read(&shipper, &chain, &batch, &end, &err), -1);
-    assert_non_null(strstr(err.text, "is missing at home, or damaged"));
+    assert_non_null(strstr(err.text, "is missing in the home, or damaged"));
     state_batch_free(&batch);
 }
 
