@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define DENIED "42501"           /* the role has not the privilege */
 #define MIGRATION_LOCK "8640001" /* gates that start at the same time migrate one after the other */
 
 extern const unsigned char state_postgres_1[], state_postgres_2[], state_postgres_3[], state_postgres_4[],
@@ -28,9 +29,15 @@ static int run_sql(const struct libpq *pq, PGconn *conn, const char *sql, int *r
     PGresult *result = pq->PQexec(conn, sql);
     ExecStatusType status = pq->PQresultStatus(result);
     int rc = 0;
-    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
-        rc = err_set(err, "%.*s", (int)strcspn(pq->PQresultErrorMessage(result), "\n"),
-                     pq->PQresultErrorMessage(result));
+    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
+        const char *code = pq->PQresultErrorField(result, PG_DIAG_SQLSTATE);
+        rc = err_set(err, "%.*s%s", (int)strcspn(pq->PQresultErrorMessage(result), "\n"),
+                     pq->PQresultErrorMessage(result),
+                     code && strcmp(code, DENIED) == 0
+                         ? ": start one gate with a role that may create tables, and then run "
+                           "packaging/postgres-role.sql for the role of the others"
+                         : "");
+    }
     uint64_t number = 0;
     if (ret_number && rc == 0 && pq->PQntuples(result) == 1)
         slice_to_u64(slice_str(pq->PQgetvalue(result, 0, 0)), &number);

@@ -101,6 +101,10 @@ describe('counters in PostgreSQL', { skip: postgresPrograms() ? false : 'no Post
     assert.equal(gone.code, 4);
     assert.match(gone.stderr, /state: .*(role|database) "(me|none)" does not exist/);
     assert.doesNotMatch(gone.stderr, /hush/);
+    assert.ok(pg.psql('CREATE ROLE poor LOGIN; CREATE DATABASE closed').ok && pg.psql('REVOKE CREATE ON SCHEMA public FROM PUBLIC', { database: 'closed' }).ok);
+    const poor = await start(dsn('closed').replace(`${pg.user}@`, 'poor@'));
+    assert.equal(poor.code, 4);
+    assert.match(poor.stderr, /permission denied .*: start one gate with a role that may create tables, and then run packaging\/postgres-role\.sql/);
     const state = database('newer');
     assert.ok(pg.psql('CREATE TABLE sallyport_schema (version int); INSERT INTO sallyport_schema VALUES (99)', { database: 'newer' }).ok);
     const newer = await start(state);
