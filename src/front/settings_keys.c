@@ -532,6 +532,22 @@ static void schema_scalar_type(struct emit *e) {
 
 static void schema_keys(struct emit *e, const struct settings_key *keys, const char *description);
 
+static void schema_headers(struct emit *e) {
+    schema_type(e, "object");
+    emit_key(e, "additionalProperties");
+    emit_object(e);
+    emit_key(e, "anyOf");
+    emit_array(e);
+    emit_object(e);
+    schema_scalar_type(e);
+    emit_object_end(e);
+    emit_object(e);
+    schema_keys(e, settings_secret_keys, "a value from a file or a program");
+    emit_object_end(e);
+    emit_array_end(e);
+    emit_object_end(e);
+}
+
 static void schema_value(struct emit *e, const struct settings_key *key) {
     switch (key->kind) {
     case KEY_CHOICE:
@@ -561,19 +577,7 @@ static void schema_value(struct emit *e, const struct settings_key *key) {
         emit_object_end(e);
         break;
     case KEY_HEADERS:
-        schema_type(e, "object");
-        emit_key(e, "additionalProperties");
-        emit_object(e);
-        emit_key(e, "anyOf");
-        emit_array(e);
-        emit_object(e);
-        schema_scalar_type(e);
-        emit_object_end(e);
-        emit_object(e);
-        schema_keys(e, settings_secret_keys, "a value from a file or a program");
-        emit_object_end(e);
-        emit_array_end(e);
-        emit_object_end(e);
+        schema_headers(e);
         break;
     case KEY_INJECT:
         schema_type(e, "object");

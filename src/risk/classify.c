@@ -86,8 +86,8 @@ static bool loads_into(const struct risk_facts *f, size_t at) {
 static bool takes_object(const struct risk_facts *f, size_t at) {
     static const char *const articles[] = {"a", "an", "the", NULL};
     static const char *const verbs[] = {"post", "order", "book", "tag", "label", "comment", NULL};
-    return at == 0 && risk_one_of(f->prose[0].text, verbs) && !f->prose_forms[0] && f->prose_count > 1 &&
-           f->prose[1].brk == RISK_BREAK_SPACE && risk_one_of(f->prose[1].text, articles);
+    return at == 0 && slice_is_any(f->prose[0].text, verbs) && !f->prose_forms[0] && f->prose_count > 1 &&
+           f->prose[1].brk == RISK_BREAK_SPACE && slice_is_any(f->prose[1].text, articles);
 }
 
 static struct opinion opine_prose(const struct risk_facts *f, size_t at) {
@@ -146,8 +146,8 @@ static bool opens_unknown(const struct risk_facts *f) {
     bool object = false;
     for (size_t i = 1; named && i < f->sentence_end; i++)
         object |= slice_eq(f->tokens[f->count - 1], f->prose[i].text);
-    return object || (risk_one_of(f->prose[1].text, articles) && f->prose[1].brk == RISK_BREAK_SPACE &&
-                      !risk_one_of(f->prose[0].text, others));
+    return object || (slice_is_any(f->prose[1].text, articles) && f->prose[1].brk == RISK_BREAK_SPACE &&
+                      !slice_is_any(f->prose[0].text, others));
 }
 
 /* "list_create", "query_execute", "view_delete": a word that can be noun or verb, then the verb. */
@@ -175,7 +175,7 @@ static bool deed_is_thing(const struct risk_facts *f, size_t lead, const struct 
 static bool asks(struct slice word) {
     static const char *const words[] = {"is",    "can",  "has", "does", "what",  "who",
                                         "where", "when", "why", "how",  "which", NULL};
-    return risk_one_of(word, words);
+    return slice_is_any(word, words);
 }
 
 /* "deploy_services_reader", "schema-validator": an agent noun for an action that only reads. */
@@ -316,14 +316,14 @@ static bool is_thing(const struct risk_facts *f, size_t i) {
         return false;
     static const char *const before[] = {"the",  "a",       "an",     "every",  "each",   "its",   "their",
                                          "your", "current", "recent", "latest", "active", "saved", NULL};
-    if (i && risk_one_of(f->prose[i - 1].text, before))
+    if (i && slice_is_any(f->prose[i - 1].text, before))
         return true;
     if (w->kind == WORD_WEAK && i + 1 < f->prose_count && slice_is(f->prose[i + 1].text, "of"))
         return true; /* "Internal rate of return" */
     static const char *const places[] = {"in", "inside", "from", "with", "within", "by", NULL};
     if (i == 0 && w->kind == WORD_WEAK && f->prose_forms[0] == 's' && f->prose_count > 1 &&
         (slice_ends(f->prose[1].text, SLICE("ed")) || is_preposition(f, 1) ||
-         risk_one_of(f->prose[1].text, places)))
+         slice_is_any(f->prose[1].text, places)))
         return true; /* "Events paired with a market" */
     bool compound = i + 1 < f->prose_count && f->prose[i + 1].brk == RISK_BREAK_HYPHEN;
     if (compound && !joins(f->prose[i + 1].text) && !slice_is(f->prose[i + 1].text, "paste"))
@@ -353,7 +353,7 @@ static bool is_behind_preposition(const struct risk_facts *f, size_t i) {
 static bool is_adverb(struct slice word) {
     static const char *const adjectives[] = {"daily",  "weekly", "monthly", "quarterly", "yearly",
                                              "hourly", "early",  "family",  "monopoly",  NULL};
-    return word.len > 4 && slice_ends(word, SLICE("ly")) && !risk_one_of(word, adjectives);
+    return word.len > 4 && slice_ends(word, SLICE("ly")) && !slice_is_any(word, adjectives);
 }
 
 /* The index of the verb that opens the sentence at `from`, or SIZE_MAX. Filler words are skipped. Any other
@@ -408,8 +408,8 @@ static bool addresses_reader(struct slice word) {
 static bool calls_first(const struct risk_facts *f, size_t from, size_t to) {
     static const char *const heads[] = {"call", "important", "always", "note", "warning", "mandatory", NULL};
     static const char *const nexts[] = {"first", "this", "before", "when", "once", NULL};
-    return to < f->prose_count && from + 1 < to && risk_one_of(f->prose[from].text, heads) &&
-           (!slice_is(f->prose[from].text, "call") || risk_one_of(f->prose[from + 1].text, nexts));
+    return to < f->prose_count && from + 1 < to && slice_is_any(f->prose[from].text, heads) &&
+           (!slice_is(f->prose[from].text, "call") || slice_is_any(f->prose[from + 1].text, nexts));
 }
 
 /* "FOR CREATE-UI WORKFLOW (/cui): Fetch ...": the words before the colon say when to use the tool. */
@@ -443,7 +443,7 @@ static bool acts_here(const struct risk_facts *f, size_t i) {
     if (f->prose[i].brk == RISK_BREAK_CLAUSE && !f->prose_forms[i] &&
         f->prose_words[i]->cls < RISK_DESTRUCTIVE)
         return true; /* "Drive a screen: set fields" */
-    return i == 0 || risk_one_of(f->prose[i - 1].text, f->prose_forms[i] == 'g' ? gerund : before);
+    return i == 0 || slice_is_any(f->prose[i - 1].text, f->prose_forms[i] == 'g' ? gerund : before);
 }
 
 /* *ret_stray: no sentence opens with the verb. */
@@ -594,34 +594,9 @@ static bool ends_as_state(const struct risk_facts *f) {
     return last && last->nouns & NOUN_STATE;
 }
 
-/* Decides when name and description disagree. */
-static struct decision weigh(const struct risk_facts *f, const struct opinion *n, const struct opinion *p) {
-    if (p->strong && p->cls == RISK_DESTRUCTIVE && f->ui && n->verb->rule == WORD_UI &&
-        p->verb->rule == WORD_SOFT)
-        return (struct decision){n->cls, 60}; /* fill: "Clear and fill a field" */
-    if (strcmp(n->verb->text, "trash") == 0 && p->opens && p->cls == RISK_READ &&
-        risk_contains(f->lower, "in the trash"))
-        return (struct decision){RISK_READ, 65}; /* trash_items */
-    if (n->strong && n->cls >= RISK_DESTRUCTIVE)
-        return mild_reset(n, p) ? (struct decision){RISK_WRITE, 60} : (struct decision){n->cls, 90};
-    if (n->cls == RISK_DESTRUCTIVE && p->cls > RISK_READ) /* compose_down: "Stop ..." */
-        return (struct decision){n->cls, 60};
-    if (asks_status(f, n, p))
-        return (struct decision){RISK_READ, 65};
-    if (!p->opens && n->cls == RISK_READ && p->cls < RISK_DESTRUCTIVE && n->verb == f->words[f->count - 1] &&
-        n->verb->nouns & (NOUN_STATE | NOUN_REPORT | NOUN_GUIDE | NOUN_CHART))
-        return (struct decision){RISK_READ, 65}; /* census_summary */
-    if (!n->strong && n->leads && n->cls == RISK_EXECUTE && n->verb->nouns & NOUN_DEED &&
-        p->cls == RISK_READ && f->count > 1 && !ends_as_state(f) && does(f, n->verb))
-        return (struct decision){n->cls, 65}; /* build_target: "Infer the path and build the target" */
-    if (p->stray && n->strong && n->leads && (n->cls == RISK_READ || p->cls < RISK_DESTRUCTIVE))
-        return (struct decision){n->cls, 75}; /* list_items: "Saved items that you can switch between" */
-    if (takes_back(f, n, p))
-        return (struct decision){RISK_WRITE, 60};
-    if (n->strong && n->leads && n->cls == RISK_READ && p->cls == RISK_DESTRUCTIVE && !p->opens)
-        return (struct decision){RISK_READ, 60}; /* get_turns: "Recent turns for context pruning" */
-    if (p->strong && p->cls >= RISK_DESTRUCTIVE)
-        return (struct decision){p->cls, 75};
+/* The same where neither outweighs the other by itself. */
+static struct decision weigh_closely(const struct risk_facts *f, const struct opinion *n,
+                                     const struct opinion *p) {
     /* "map: create a map of the site": what is created is only the answer */
     if (!n->strong && n->cls == RISK_READ && p->verb->rule == WORD_CREATE &&
         n->verb->nouns & (NOUN_REPORT | NOUN_CHART) && repeats(f, n->verb))
@@ -674,6 +649,37 @@ static struct decision weigh(const struct risk_facts *f, const struct opinion *n
         f->first_nouns & NOUN_GUIDE)
         return (struct decision){RISK_READ, 60}; /* write_rule: "Provide guidance for ..." */
     return (struct decision){worse, 60};
+}
+
+/* Decides when name and description disagree. */
+static struct decision weigh(const struct risk_facts *f, const struct opinion *n, const struct opinion *p) {
+    if (p->strong && p->cls == RISK_DESTRUCTIVE && f->ui && n->verb->rule == WORD_UI &&
+        p->verb->rule == WORD_SOFT)
+        return (struct decision){n->cls, 60}; /* fill: "Clear and fill a field" */
+    if (strcmp(n->verb->text, "trash") == 0 && p->opens && p->cls == RISK_READ &&
+        risk_contains(f->lower, "in the trash"))
+        return (struct decision){RISK_READ, 65}; /* trash_items */
+    if (n->strong && n->cls >= RISK_DESTRUCTIVE)
+        return mild_reset(n, p) ? (struct decision){RISK_WRITE, 60} : (struct decision){n->cls, 90};
+    if (n->cls == RISK_DESTRUCTIVE && p->cls > RISK_READ) /* compose_down: "Stop ..." */
+        return (struct decision){n->cls, 60};
+    if (asks_status(f, n, p))
+        return (struct decision){RISK_READ, 65};
+    if (!p->opens && n->cls == RISK_READ && p->cls < RISK_DESTRUCTIVE && n->verb == f->words[f->count - 1] &&
+        n->verb->nouns & (NOUN_STATE | NOUN_REPORT | NOUN_GUIDE | NOUN_CHART))
+        return (struct decision){RISK_READ, 65}; /* census_summary */
+    if (!n->strong && n->leads && n->cls == RISK_EXECUTE && n->verb->nouns & NOUN_DEED &&
+        p->cls == RISK_READ && f->count > 1 && !ends_as_state(f) && does(f, n->verb))
+        return (struct decision){n->cls, 65}; /* build_target: "Infer the path and build the target" */
+    if (p->stray && n->strong && n->leads && (n->cls == RISK_READ || p->cls < RISK_DESTRUCTIVE))
+        return (struct decision){n->cls, 75}; /* list_items: "Saved items that you can switch between" */
+    if (takes_back(f, n, p))
+        return (struct decision){RISK_WRITE, 60};
+    if (n->strong && n->leads && n->cls == RISK_READ && p->cls == RISK_DESTRUCTIVE && !p->opens)
+        return (struct decision){RISK_READ, 60}; /* get_turns: "Recent turns for context pruning" */
+    if (p->strong && p->cls >= RISK_DESTRUCTIVE)
+        return (struct decision){p->cls, 75};
+    return weigh_closely(f, n, p);
 }
 
 static struct decision weigh_all(const struct risk_facts *f, const struct opinion *n,
@@ -833,7 +839,7 @@ static bool calls_any(const struct risk_facts *f) {
     static const char *const words[] = {"call",    "calls",   "calling",  "invoke",
                                         "invokes", "execute", "executes", NULL};
     for (size_t i = 0; i + 1 < f->sentence_end; i++)
-        if (risk_one_of(f->prose[i].text, words) && slice_is(f->prose[i + 1].text, "any"))
+        if (slice_is_any(f->prose[i].text, words) && slice_is(f->prose[i + 1].text, "any"))
             return !f->described_read_only;
     return false;
 }
@@ -847,9 +853,9 @@ static bool also_changes(const struct risk_facts *f) {
     static const char *const apart[] = {"creates", "deletes",  "removes",  "sends",
                                         "writes",  "installs", "executes", NULL};
     for (size_t i = 1; i + 1 < f->sentence_end; i++)
-        if (risk_one_of(f->prose[i].text, words) && f->prose[i + 1].brk == RISK_BREAK_SPACE &&
+        if (slice_is_any(f->prose[i].text, words) && f->prose[i + 1].brk == RISK_BREAK_SPACE &&
             (slice_is(f->prose[i - 1].text, "and") || slice_is(f->prose[i - 1].text, "then") ||
-             (f->prose[i].brk == RISK_BREAK_CLAUSE && risk_one_of(f->prose[i].text, apart))))
+             (f->prose[i].brk == RISK_BREAK_CLAUSE && slice_is_any(f->prose[i].text, apart))))
             return true;
     return false;
 }
@@ -1046,81 +1052,112 @@ static bool sets(const struct risk_word *verb) {
                     strcmp(verb->text, "configure") == 0);
 }
 
+/* What the description says, where its first verb is not the tool's own: "Number of periods to pay off". */
+static void doubt_stray(const struct risk_facts *f, size_t at, const struct opinion *n, struct opinion *p) {
+    if (f->prose_count > 1 && slice_is(f->prose[1].text, "of") && p->cls != RISK_DESTRUCTIVE)
+        *p = (struct opinion){0};
+    if (p->verb && !acts_here(f, at)) {
+        if (f->prose_forms[at] == 'g')
+            *p = (struct opinion){0};
+        if (p->verb && p->verb->kind == WORD_WEAK && !n->verb && (names_result(f) || names_things(f)))
+            *p = (struct opinion){0};
+        p->strong = false; /* "What county governments run": a noun, or nothing that the tool does */
+        if (p->cls == RISK_FINANCIAL || (n->verb && p->cls > RISK_READ && p->cls < RISK_DESTRUCTIVE))
+            *p = (struct opinion){0};
+    }
+    if (p->cls == RISK_READ && !(n->verb && n->cls == RISK_READ) && opens_unknown(f))
+        *p = (struct opinion){0}; /* "Reinforce an entry, increasing its score" */
+}
+
+static void say_opinions(struct risk_report *r, const struct opinion *n, const struct opinion *p) {
+    if (n->verb)
+        say(r, "name", slice_str(n->verb->text));
+    say_object(r, n);
+    if (p->verb)
+        say(r, "description", slice_str(p->verb->text));
+    if (!n->verb || n->verb != p->verb)
+        say_object(r, p);
+}
+
+/* Names and descriptions that say what is returned. */
+static void consider_results(const struct risk_facts *f, const struct opinion *n, const struct opinion *p,
+                             bool foreign, struct decision *d, struct risk_report *r) {
+    if (d->cls != RISK_NONE && !n->strong && !p->opens && names_data(f)) {
+        *d = (struct decision){RISK_READ, 60};
+        say(r, "description", f->prose[f->sentence_end - 1].text);
+    }
+    if (n->verb && !n->strong && !p->verb && !foreign && d->cls != RISK_READ && d->cls < RISK_DESTRUCTIVE &&
+        (names_result(f) || names_things(f)) && !does(f, n->verb)) {
+        *d = (struct decision){RISK_READ, 55};
+        say(r, "description", f->prose[0].text);
+    }
+    if (f->params & RISK_PARAM_ROUTED && !(n->strong && n->leads && f->count > 1)) {
+        *d = (struct decision){routed_class(f), 50};
+        say(r, "parameter", SLICE("command"));
+    }
+}
+
+static void consider_objects(const struct risk_facts *f, const struct opinion *n, const struct opinion *p,
+                             struct decision *d, struct risk_report *r) {
+    if (!n->verb && p->verb && p->verb->rule == WORD_CREATE && f->name_nouns & NOUN_MEDIA)
+        raise_class(d, r, RISK_EXECUTE, "object", SLICE("media"));
+    if (d->cls == RISK_WRITE && f->params & RISK_PARAM_PROMPT &&
+        (f->name_nouns & NOUN_MEDIA || (f->first_nouns & NOUN_MEDIA && !sets(n->verb))))
+        raise_class(d, r, RISK_EXECUTE, "object", SLICE("media")); /* made by a model */
+    if (d->cls == RISK_WRITE && settles_debt(f))
+        raise_class(d, r, RISK_FINANCIAL, "object", SLICE("money"));
+    if (d->cls == RISK_READ && draws_into_file(f, n))
+        raise_class(d, r, RISK_WRITE, "parameter", SLICE("output file"));
+}
+
+/* Without an opinion: what the name and the description name, or else a Write that a person reviews. */
+static void decide_rest(const struct risk_facts *f, bool foreign, struct decision *d, struct risk_report *r) {
+    if (d->cls != RISK_NONE)
+        return;
+    if (!foreign && names_result(f)) {
+        *d = (struct decision){RISK_READ, 50};
+        say(r, "description", f->prose[0].text);
+    } else if (names_things(f)) {
+        *d = (struct decision){RISK_READ, 50};
+        say(r, "name", f->tokens[f->count - 1]);
+    } else {
+        *d = (struct decision){RISK_WRITE, 20};
+        say(r, "unknown", SLICE("no evidence, needs review"));
+    }
+}
+
+/* "Nothing is saved" does not make a reader of a tool that runs or writes by its name or its parameters. */
+static void consider_promise(const struct risk_facts *f, const struct opinion *n, struct decision *d,
+                             struct risk_report *r) {
+    const bool does_it = (n->strong && n->leads && n->cls > RISK_READ) ||
+                         f->params & (RISK_PARAM_CODE | RISK_PARAM_COMMAND | RISK_PARAM_SQL);
+    if ((d->cls != RISK_WRITE && d->cls != RISK_EXECUTE) || does_it || !changes_nothing(f))
+        return;
+    *d = (struct decision){RISK_READ, 65};
+    say(r, "description", SLICE("changes nothing"));
+}
+
 static void decide(const struct risk_facts *f, struct risk_report *r) {
-    bool foreign = risk_foreign_text(f->lower), stray = false;
-    size_t at = foreign ? SIZE_MAX : find_opening(f, &stray);
-    struct opinion n = name_opinion(f, at == SIZE_MAX ? NULL : f->prose_words[at], stray);
+    const bool foreign = risk_foreign_text(f->lower);
+    bool stray = false;
+    const size_t at = foreign ? SIZE_MAX : find_opening(f, &stray);
+    const struct opinion n = name_opinion(f, at == SIZE_MAX ? NULL : f->prose_words[at], stray);
     struct opinion p = prose_opinion(f, at, &n);
     p.stray = stray;
     p.opens &= !stray;
-    if (stray && f->prose_count > 1 && slice_is(f->prose[1].text, "of") && p.cls != RISK_DESTRUCTIVE)
-        p = (struct opinion){0}; /* "Number of periods to pay off a loan" */
-    if (stray && p.verb && !acts_here(f, at)) {
-        if (f->prose_forms[at] == 'g')
-            p = (struct opinion){0};
-        if (p.verb && p.verb->kind == WORD_WEAK && !n.verb && (names_result(f) || names_things(f)))
-            p = (struct opinion){0};
-        p.strong = false; /* "What county governments run": a noun, or nothing that the tool does */
-        if (p.cls == RISK_FINANCIAL || (n.verb && p.cls > RISK_READ && p.cls < RISK_DESTRUCTIVE))
-            p = (struct opinion){0};
-    }
-    if (stray && p.cls == RISK_READ && !(n.verb && n.cls == RISK_READ) && opens_unknown(f))
-        p = (struct opinion){0}; /* "Reinforce an entry, increasing its score" */
+    if (stray)
+        doubt_stray(f, at, &n, &p);
     if (n.verb && p.strong && p.cls > RISK_READ && p.cls < RISK_DESTRUCTIVE && names_object(f, at))
         p = (struct opinion){0}; /* list_checkpoints: "Checkpoints of the open model" */
-    if (n.verb)
-        say(r, "name", slice_str(n.verb->text));
-    say_object(r, &n);
-    if (p.verb)
-        say(r, "description", slice_str(p.verb->text));
-    if (!n.verb || n.verb != p.verb)
-        say_object(r, &p);
+    say_opinions(r, &n, &p);
     struct decision d = weigh_all(f, &n, &p);
-    if (d.cls != RISK_NONE && !n.strong && !p.opens && names_data(f)) {
-        d = (struct decision){RISK_READ, 60};
-        say(r, "description", f->prose[f->sentence_end - 1].text);
-    }
-    if (n.verb && !n.strong && !p.verb && !foreign && d.cls != RISK_READ && d.cls < RISK_DESTRUCTIVE &&
-        (names_result(f) || names_things(f)) && !does(f, n.verb)) {
-        d = (struct decision){RISK_READ, 55};
-        say(r, "description", f->prose[0].text);
-    }
-    if (f->params & RISK_PARAM_ROUTED && !(n.strong && n.leads && f->count > 1)) {
-        d = (struct decision){routed_class(f), 50};
-        say(r, "parameter", SLICE("command"));
-    }
+    consider_results(f, &n, &p, foreign, &d, r);
     if (foreign || d.cls == RISK_NONE || (!n.strong && !p.strong))
         consider_foreign(f, &n, &d, r);
-    if (!n.verb && p.verb && p.verb->rule == WORD_CREATE && f->name_nouns & NOUN_MEDIA)
-        raise_class(&d, r, RISK_EXECUTE, "object", SLICE("media"));
-    if (d.cls == RISK_WRITE && f->params & RISK_PARAM_PROMPT &&
-        (f->name_nouns & NOUN_MEDIA || (f->first_nouns & NOUN_MEDIA && !sets(n.verb))))
-        raise_class(&d, r, RISK_EXECUTE, "object", SLICE("media")); /* made by a model */
-    if (d.cls == RISK_WRITE && settles_debt(f))
-        raise_class(&d, r, RISK_FINANCIAL, "object", SLICE("money"));
-    if (d.cls == RISK_READ && draws_into_file(f, &n))
-        raise_class(&d, r, RISK_WRITE, "parameter", SLICE("output file"));
+    consider_objects(f, &n, &p, &d, r);
     consider_parameters(f, &n, &p, &d, r);
-    if (d.cls == RISK_NONE && !foreign && names_result(f)) {
-        d = (struct decision){RISK_READ, 50};
-        say(r, "description", f->prose[0].text);
-    }
-    if (d.cls == RISK_NONE && names_things(f)) {
-        d = (struct decision){RISK_READ, 50};
-        say(r, "name", f->tokens[f->count - 1]);
-    }
-    if (d.cls == RISK_NONE) {
-        d = (struct decision){RISK_WRITE, 20};
-        say(r, "unknown", SLICE("no evidence, needs review"));
-    }
-    /* "Nothing is saved" does not make a reader of a tool that runs or writes by its name or its parameters.
-     */
-    const bool does_it = (n.strong && n.leads && n.cls > RISK_READ) ||
-                         f->params & (RISK_PARAM_CODE | RISK_PARAM_COMMAND | RISK_PARAM_SQL);
-    if ((d.cls == RISK_WRITE || d.cls == RISK_EXECUTE) && !does_it && changes_nothing(f)) {
-        d = (struct decision){RISK_READ, 65};
-        say(r, "description", SLICE("changes nothing"));
-    }
+    decide_rest(f, foreign, &d, r);
+    consider_promise(f, &n, &d, r);
     consider_hints(f, &d, r);
     r->cls = d.cls;
     r->confidence = (uint8_t)d.confidence;

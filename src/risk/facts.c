@@ -156,7 +156,7 @@ static uint32_t param_of_name(struct slice first, struct slice last, size_t toke
     for (size_t i = 0; i < ARRAY_LEN(table); i++)
         if (slice_is(last, table[i].word)) /* zip_code and country_code are no programs */
             return table[i].bit == RISK_PARAM_CODE && tokens > 1 && slice_is(last, "code") &&
-                           !risk_one_of(first, languages)
+                           !slice_is_any(first, languages)
                        ? 0
                        : table[i].bit;
     return 0;
@@ -170,7 +170,7 @@ static bool only_asks_whether(const struct tape *t, uint32_t values, struct aren
     TAPE_FOR_ELEM(t, values, i) {
         if (++seen > 2 || !tape_is(t, i, TAPE_STRING))
             return false;
-        tried |= risk_one_of(tape_text(t, i, a), tries);
+        tried |= slice_is_any(tape_text(t, i, a), tries);
     }
     return tried;
 }
@@ -192,9 +192,9 @@ static void gather_enum(struct risk_facts *f, const struct tape *t, uint32_t val
         static const char *const methods[] = {"GET",    "POST", "PUT",     "PATCH",
                                               "DELETE", "HEAD", "OPTIONS", NULL};
         static const char *const lower[] = {"get", "post", "put", "patch", "delete", "head", "options", NULL};
-        http += risk_one_of(text, methods);
+        http += slice_is_any(text, methods);
         sent |= slice_is(text, "post") || slice_is(text, "put") || slice_is(text, "patch");
-        small += risk_one_of(text, lower);
+        small += slice_is_any(text, lower);
         const struct risk_word *w = risk_word_find(tokens[0]);
         if (words > 1 && w && w->kind == WORD_FILL)
             w = risk_word_find(tokens[1]); /* auto_fix */
@@ -225,7 +225,7 @@ static void gather_enum(struct risk_facts *f, const struct tape *t, uint32_t val
 static bool names_files(const struct risk_facts *f) {
     static const char *const words[] = {"file", "files", "directory", "folder", "dir", "path", NULL};
     for (size_t i = 0; i < f->count; i++)
-        if (risk_one_of(f->tokens[i], words))
+        if (slice_is_any(f->tokens[i], words))
             return true;
     return false;
 }
@@ -233,7 +233,7 @@ static bool names_files(const struct risk_facts *f) {
 /* "output_path": a file for the result. */
 static bool names_target(const struct slice *tokens, size_t count) {
     static const char *const written[] = {"output", "out", "dest", "destination", "save", NULL};
-    return count > 1 && risk_one_of(tokens[0], written) &&
+    return count > 1 && slice_is_any(tokens[0], written) &&
            param_of_name(tokens[0], tokens[count - 1], count) == RISK_PARAM_PATH;
 }
 
@@ -242,7 +242,7 @@ static bool is_target(const struct tape *t, uint32_t key, const struct slice *to
                       struct arena *a) {
     static const char *const written[] = {"output", "out", "dest", "destination", "dst", NULL};
     struct slice said = risk_lower(tape_text_of(t, key + 1, "description", a), 160, a);
-    return count == 1 && risk_one_of(tokens[0], written) &&
+    return count == 1 && slice_is_any(tokens[0], written) &&
            (risk_contains(said, "path") || risk_contains(said, " file") || risk_contains(said, "uri"));
 }
 
@@ -256,7 +256,7 @@ static void gather_property(struct risk_facts *f, const struct tape *t, uint32_t
         return;
     struct slice last = tokens[count - 1];
     uint32_t bit = param_of_name(tokens[0], last, count);
-    if (names_files(f) && risk_one_of(last, ends))
+    if (names_files(f) && slice_is_any(last, ends))
         bit = RISK_PARAM_PATH; /* move_file: from where to where */
     bool remote = count > 1 && slice_is(tokens[0], "remote");
     if (bit == RISK_PARAM_PATH && remote && !(f->params & RISK_PARAM_PATH))
@@ -267,23 +267,23 @@ static void gather_property(struct risk_facts *f, const struct tape *t, uint32_t
     if (bit & (RISK_PARAM_CODE | RISK_PARAM_COMMAND | RISK_PARAM_SQL) && !f->freeform.len)
         f->freeform = tape_text(t, key, a);
     static const char *const message_words[] = {"message", "body", "comment", "feedback", NULL};
-    if (risk_one_of(last, message_words))
+    if (slice_is_any(last, message_words))
         f->params |= RISK_PARAM_MESSAGE;
     static const char *const sizes[] = {"quantity", "qty", "amount", "price", "size", "volume", NULL};
     f->side |= slice_is(last, "side");
-    f->sized |= risk_one_of(last, sizes);
+    f->sized |= slice_is_any(last, sizes);
     if (slice_is(last, "payment") || slice_is(last, "payments"))
         f->params |= RISK_PARAM_PAYMENT;
     if (slice_is(last, "prompt"))
         f->params |= RISK_PARAM_PROMPT;
     static const char *const kept[] = {"content", "body", "message", "value", "text", "data", "title", NULL};
-    if (risk_one_of(last, kept))
+    if (slice_is_any(last, kept))
         f->params |= RISK_PARAM_CONTENT;
     static const char *const made[] = {"new", "result", "output", NULL};
     static const char *const questions[] = {"query", "statement", "expression", "command", "q", NULL};
-    if (count == 2 && slice_is(last, "name") && risk_one_of(tokens[0], made))
+    if (count == 2 && slice_is(last, "name") && slice_is_any(tokens[0], made))
         f->params |= RISK_PARAM_NEW;
-    if (risk_one_of(last, questions))
+    if (slice_is_any(last, questions))
         f->params |= RISK_PARAM_QUESTION;
     if (slice_is(last, "id") || slice_is(last, "iid"))
         f->params |= RISK_PARAM_ID;
@@ -305,8 +305,8 @@ static void gather_property(struct risk_facts *f, const struct tape *t, uint32_t
     if (values && tape_is(t, values, TAPE_ARRAY)) {
         if (only_asks_whether(t, values, a))
             return;
-        gather_enum(f, t, values, risk_one_of(last, operations), a);
-    } else if (risk_one_of(last, operations)) {
+        gather_enum(f, t, values, slice_is_any(last, operations), a);
+    } else if (slice_is_any(last, operations)) {
         f->op_free = true;
         f->op_free_text = risk_lower(tape_text_of(t, value, "description", a), RISK_PROSE_BYTES_MAX, a);
     }
@@ -323,7 +323,7 @@ static void gather_required(struct risk_facts *f, const struct tape *t, uint32_t
         size_t count = tape_is(t, i, TAPE_STRING)
                            ? risk_split_name(tape_text(t, i, a), tokens, ARRAY_LEN(tokens), a)
                            : 0;
-        if (names_target(tokens, count) || (f->made_as && count == 1 && risk_one_of(tokens[0], written)))
+        if (names_target(tokens, count) || (f->made_as && count == 1 && slice_is_any(tokens[0], written)))
             f->params |= RISK_PARAM_OUTPUT;
     }
 }
@@ -400,7 +400,7 @@ static bool speaks_of_trade(struct slice lower) {
 static bool serves_trade(const struct risk_facts *f) {
     static const char *const words[] = {"trading", "trader", "broker", "forex", "exchange", "futures", NULL};
     for (size_t i = 0; i < f->ctx->server_word_count; i++)
-        if (risk_one_of(f->ctx->server_words[i], words))
+        if (slice_is_any(f->ctx->server_words[i], words))
             return true;
     return false;
 }
@@ -412,7 +412,7 @@ static bool names_money(const struct risk_facts *f) {
     static const char *const traded[] = {"order",       "orders", "position", "positions", "trade",
                                          "transaction", "tx",     "xdr",      NULL};
     for (size_t i = 0; !trades && i < f->count; i++)
-        trades = risk_one_of(f->tokens[i], traded) && speaks_of_trade(f->lower);
+        trades = slice_is_any(f->tokens[i], traded) && speaks_of_trade(f->lower);
     uint32_t wanted = NOUN_MONEY | (trades ? NOUN_TRADE : 0);
     const struct risk_word *last = f->count ? f->words[f->count - 1] : NULL;
     if (last && last->nouns & (NOUN_MINOR | NOUN_STATE) && !(last->nouns & wanted))

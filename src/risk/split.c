@@ -18,13 +18,6 @@ bool risk_contains(struct slice text, const char *part) {
     return text.len && memmem(text.ptr, text.len, part, strlen(part)) != NULL;
 }
 
-bool risk_one_of(struct slice text, const char *const *words) {
-    for (; *words; words++)
-        if (slice_is(text, *words))
-            return true;
-    return false;
-}
-
 /* Does a new word begin at i, given that i - 1 belongs to a word? */
 static bool turns(struct slice name, size_t i) {
     char prev = name.ptr[i - 1], c = name.ptr[i];
@@ -105,7 +98,7 @@ static enum risk_break break_of(struct slice text, size_t i) {
 /* `GET /items`: the method of an address, in capitals. */
 static bool is_method(struct slice text, size_t start, size_t end) {
     static const char *const methods[] = {"GET", "POST", "PUT", "PATCH", "DELETE", NULL};
-    if (!risk_one_of(slice_of(text.ptr + start, end - start), methods))
+    if (!slice_is_any(slice_of(text.ptr + start, end - start), methods))
         return false;
     struct slice rest = slice_trim(slice_from(text, end));
     return (start && text.ptr[start - 1] == '`') || slice_starts(rest, SLICE("/")) ||

@@ -27,5 +27,3 @@ size_t risk_split_prose(struct slice text, struct risk_token *ret_tokens, size_t
 struct slice risk_lower(struct slice text, size_t max, struct arena *a);
 /* Is `part` somewhere in `text`? */
 bool risk_contains(struct slice text, const char *part);
-/* Is it one of `words`, which end with NULL? */
-bool risk_one_of(struct slice text, const char *const *words);

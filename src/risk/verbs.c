@@ -59,17 +59,17 @@ static bool is_kept(const struct risk_facts *f) {
                                        "publish", "commits", "persists", NULL};
     if (f->params & (RISK_PARAM_ID | RISK_PARAM_OUTPUT))
         return true;
-    if (f->count && risk_one_of(f->tokens[f->count - 1], used))
+    if (f->count && slice_is_any(f->tokens[f->count - 1], used))
         return true;
     for (size_t i = 0; i < f->prose_count && i < KEPT_WORDS; i++)
-        if (risk_one_of(f->prose[i].text, kept))
+        if (slice_is_any(f->prose[i].text, kept))
             return true;
     return false;
 }
 
 static enum risk_class generate_class(const struct risk_facts *f, uint32_t object) {
     static const char *const from[] = {"from", "via", "by", "with", "to", NULL};
-    bool source = f->count > 2 && risk_one_of(f->tokens[f->count - 2], from); /* generate_audio_from_text */
+    bool source = f->count > 2 && slice_is_any(f->tokens[f->count - 2], from); /* generate_audio_from_text */
     const struct risk_word *last = f->count > 2 && !source ? f->words[f->count - 1] : NULL;
     if (last && last->nouns & (NOUN_TEXT | NOUN_REPORT) && !(last->nouns & NOUN_MEDIA))
         object &= ~(uint32_t)NOUN_MEDIA; /* generate_video_script */
@@ -120,7 +120,7 @@ static bool turns_to_text(const struct risk_facts *f) {
     static const char *const formats[] = {"markdown", "md", "text", "json", NULL};
     static const char *const many[] = {"directory", "folder", "files", "batch", NULL};
     for (size_t i = 0; i < f->count; i++)
-        if (risk_one_of(f->tokens[i], many))
+        if (slice_is_any(f->tokens[i], many))
             return false;
     if (f->count < 2 || !slice_is(f->tokens[f->count - 2], "to") || says_saved(f) ||
         f->params & (RISK_PARAM_TARGET | RISK_PARAM_ID))
@@ -200,10 +200,10 @@ static enum risk_class build_class(const struct risk_facts *f, enum risk_class b
             return base;
     if (f->count < 2 || f->words[f->count - 1] == NULL ||
         f->words[f->count - 1]->nouns & (NOUN_DEED | NOUN_PROC))
-        return f->count > 1 && risk_one_of(f->tokens[f->count - 1], data) ? RISK_WRITE : base;
+        return f->count > 1 && slice_is_any(f->tokens[f->count - 1], data) ? RISK_WRITE : base;
     if (f->words[f->count - 1]->nouns & (NOUN_REPORT | NOUN_TEXT | NOUN_CHART))
         return f->params & RISK_PARAM_PATH || is_kept(f) ? RISK_WRITE : RISK_READ;
-    return risk_one_of(f->tokens[f->count - 1], data) ? RISK_WRITE : base;
+    return slice_is_any(f->tokens[f->count - 1], data) ? RISK_WRITE : base;
 }
 
 /* resolve_location and resolve_id look something up; resolve_issue closes it. */
@@ -216,7 +216,7 @@ static bool resolves_name(const struct risk_facts *f) {
     if (f->name_nouns & NOUN_NAME)
         return true;
     for (size_t i = 0; i < f->count; i++)
-        if (risk_one_of(f->tokens[i], settled))
+        if (slice_is_any(f->tokens[i], settled))
             return false;
     return f->count > 1 && f->lower.len && !risk_contains(f->lower, "mark") &&
            !risk_contains(f->lower, "resolved") && !risk_contains(f->lower, "resolution") &&
@@ -244,22 +244,65 @@ static bool scales_machines(const struct risk_facts *f, uint32_t object) {
     return object & (NOUN_INFRA | NOUN_MACHINE | NOUN_PROC | NOUN_JOB) || !f->lower.len;
 }
 
-enum risk_class risk_verb_class(const struct risk_facts *f, const struct risk_word *verb, uint32_t object) {
-    enum risk_class base = (enum risk_class)verb->cls;
-    if (base == RISK_DESTRUCTIVE && cuts_text(f, verb))
+/* "Convert a pull request to draft status" changes it, and so does whatever has a number. */
+static enum risk_class convert_class(const struct risk_facts *f, uint32_t object) {
+    if (turns_to_text(f) || (named_a_to_b(f) && !lands_in_file(f)))
         return RISK_READ;
+    const bool changes = f->params & RISK_PARAM_ID || (object | f->first_nouns) & NOUN_STATE;
+    return changes || lands_in_file(f) ? RISK_WRITE : RISK_READ;
+}
+
+static enum risk_class make_class(const struct risk_facts *f, uint32_t object) {
+    if (only_returned(f))
+        return RISK_READ;
+    return object & NOUN_REQUEST ? RISK_EXECUTE : create_class(f);
+}
+
+static enum risk_class open_class(const struct risk_facts *f, uint32_t object) {
+    if (f->ui)
+        return RISK_EXECUTE;
+    return object & (NOUN_PRIVATE | NOUN_MACHINE) ? RISK_READ : RISK_WRITE;
+}
+
+/* close_position: "by placing a sell order" */
+static enum risk_class ui_class(const struct risk_facts *f, const struct risk_word *verb) {
+    if (strcmp(verb->text, "close") == 0 && f->name_nouns & NOUN_TRADE &&
+        (f->money || f->trades || risk_contains(f->lower, " order") || risk_contains(f->lower, "trad")))
+        return RISK_FINANCIAL;
+    return f->ui ? RISK_EXECUTE : RISK_WRITE;
+}
+
+static enum risk_class perform_class(const struct risk_facts *f, uint32_t object) {
+    if (object & NOUN_REPORT)
+        return RISK_READ;
+    return f->ui && risk_contains(f->lower, "action") ? RISK_EXECUTE : RISK_NONE;
+}
+
+static enum risk_class capture_class(const struct risk_facts *f) {
+    if (f->money)
+        return RISK_FINANCIAL;
+    if (f->params & (RISK_PARAM_CONTENT | RISK_PARAM_MESSAGE))
+        return RISK_WRITE;
+    return risk_contains(f->lower, " note") || risk_contains(f->lower, " entry") ? RISK_WRITE : RISK_READ;
+}
+
+static enum risk_class answer_class(const struct risk_facts *f) {
+    const bool sends = f->params & (RISK_PARAM_CONTENT | RISK_PARAM_MESSAGE);
+    return sends && f->params & RISK_PARAM_ID ? RISK_WRITE : RISK_READ;
+}
+
+static enum risk_class class_by_rule(const struct risk_facts *f, const struct risk_word *verb,
+                                     uint32_t object) {
+    const enum risk_class base = (enum risk_class)verb->cls;
     switch ((enum word_rule)verb->rule) {
     case WORD_PICK:
-        if (f->ui)
-            return RISK_EXECUTE;
-        return asks_raw(f, object) ? RISK_EXECUTE : RISK_READ;
+        return f->ui || asks_raw(f, object) ? RISK_EXECUTE : RISK_READ;
     case WORD_QUERY:
         return asks_raw(f, object) ? RISK_EXECUTE : RISK_READ;
     case WORD_EVALUATE:
         return f->ui || evaluates_code(f) ? RISK_EXECUTE : RISK_READ;
     case WORD_ANSWER:
-        return f->params & RISK_PARAM_ID && f->params & (RISK_PARAM_CONTENT | RISK_PARAM_MESSAGE) ? RISK_WRITE
-                                                                                                  : RISK_READ;
+        return answer_class(f);
     case WORD_BUILD:
         return build_class(f, base);
     case WORD_RUN:
@@ -271,9 +314,7 @@ enum risk_class risk_verb_class(const struct risk_facts *f, const struct risk_wo
     case WORD_CANCEL:
         return cancel_class(f);
     case WORD_MAKE:
-        if (only_returned(f))
-            return RISK_READ;
-        return object & NOUN_REQUEST ? RISK_EXECUTE : create_class(f);
+        return make_class(f, object);
     case WORD_CREATE:
         return adds_up(f, verb) || only_returned(f) ? RISK_READ : create_class(f);
     case WORD_MONEY:
@@ -287,12 +328,7 @@ enum risk_class risk_verb_class(const struct risk_facts *f, const struct risk_wo
     case WORD_EXPORT:
         return export_class(f, base);
     case WORD_CONVERT:
-        /* "Convert a pull request to draft status" changes it, and so does whatever has a number */
-        if (turns_to_text(f) || (named_a_to_b(f) && !lands_in_file(f)))
-            return RISK_READ;
-        return lands_in_file(f) || f->params & RISK_PARAM_ID || (object | f->first_nouns) & NOUN_STATE
-                   ? RISK_WRITE
-                   : RISK_READ;
+        return convert_class(f, object);
     case WORD_RESOLVE:
         return resolves_name(f) ? RISK_READ : RISK_WRITE;
     case WORD_SWAP:
@@ -302,14 +338,9 @@ enum risk_class risk_verb_class(const struct risk_facts *f, const struct risk_wo
     case WORD_SNAPSHOT:
         return object & NOUN_MACHINE ? RISK_WRITE : RISK_READ;
     case WORD_OPEN:
-        if (f->ui)
-            return RISK_EXECUTE;
-        return object & (NOUN_PRIVATE | NOUN_MACHINE) ? RISK_READ : RISK_WRITE;
+        return open_class(f, object);
     case WORD_UI:
-        if (strcmp(verb->text, "close") == 0 && f->name_nouns & NOUN_TRADE &&
-            (f->money || f->trades || risk_contains(f->lower, " order") || risk_contains(f->lower, "trad")))
-            return RISK_FINANCIAL; /* close_position: "by placing a sell order" */
-        return f->ui ? RISK_EXECUTE : RISK_WRITE;
+        return ui_class(f, verb);
     case WORD_GO:
         return go_class(f, verb, object);
     case WORD_APPLY:
@@ -317,19 +348,11 @@ enum risk_class risk_verb_class(const struct risk_facts *f, const struct risk_wo
     case WORD_MANAGE:
         return f->name_nouns & NOUN_JOB ? RISK_EXECUTE : RISK_WRITE;
     case WORD_PERFORM:
-        if (object & NOUN_REPORT)
-            return RISK_READ;
-        return f->ui && risk_contains(f->lower, "action") ? RISK_EXECUTE : RISK_NONE;
+        return perform_class(f, object);
     case WORD_SUBMIT:
-        if (f->money)
-            return RISK_FINANCIAL;
-        return object & NOUN_JOB ? RISK_EXECUTE : base;
+        return f->money ? RISK_FINANCIAL : object & NOUN_JOB ? RISK_EXECUTE : base;
     case WORD_CAPTURE:
-        if (f->money)
-            return RISK_FINANCIAL;
-        if (f->params & (RISK_PARAM_CONTENT | RISK_PARAM_MESSAGE))
-            return RISK_WRITE;
-        return risk_contains(f->lower, " note") || risk_contains(f->lower, " entry") ? RISK_WRITE : RISK_READ;
+        return capture_class(f);
     case WORD_TRACK:
         return track_class(f);
     case WORD_REPORT:
@@ -339,4 +362,10 @@ enum risk_class risk_verb_class(const struct risk_facts *f, const struct risk_wo
         return base;
     }
     return base;
+}
+
+enum risk_class risk_verb_class(const struct risk_facts *f, const struct risk_word *verb, uint32_t object) {
+    if (verb->cls == RISK_DESTRUCTIVE && cuts_text(f, verb))
+        return RISK_READ;
+    return class_by_rule(f, verb, object);
 }
