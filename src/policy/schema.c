@@ -587,6 +587,27 @@ uint32_t policy_schema_default_of_element(const struct policy_schema *s, const s
     return default_of(s, sub_at(s, path));
 }
 
+static const struct sub *listed(const struct policy_schema *s, const struct sub *sub, struct slice key) {
+    if (sub && sub->ref && !sub->at[W_PROPERTIES])
+        sub = sub->ref;
+    const uint32_t node = sub && sub->at[W_PROPERTIES] ? tape_get(&s->tape, sub->at[W_PROPERTIES], key) : 0;
+    return node ? s->subs[node] : NULL;
+}
+
+/* The schema of a member. Of several alternatives one that has a default for it. */
+static const struct sub *member_of(const struct policy_schema *s, const struct sub *sub, struct slice key) {
+    const struct sub *found = listed(s, policy_schema_with(s, sub, W_PROPERTIES), key);
+    const uint32_t list = !sub || found ? 0 : sub->at[W_ANY_OF] ? sub->at[W_ANY_OF] : sub->at[W_ONE_OF];
+    if (!list)
+        return found;
+    TAPE_FOR_ELEM(&s->tape, list, i) {
+        const struct sub *one = listed(s, s->subs[i], key);
+        if (one && (!found || default_of(s, one)))
+            found = one;
+    }
+    return found;
+}
+
 uint32_t policy_schema_default(const struct policy_schema *s, const struct path *path, const struct tape *t,
                                uint32_t node, uint32_t *ret_step) {
     const struct sub *sub = s->subs[0];
@@ -598,10 +619,7 @@ uint32_t policy_schema_default(const struct policy_schema *s, const struct path 
             break;
         if (node && !tape_is(t, node, TAPE_OBJECT))
             return 0;
-        sub = policy_schema_with(s, sub, W_PROPERTIES);
-        const uint32_t inner =
-            sub && sub->at[W_PROPERTIES] ? tape_get(&s->tape, sub->at[W_PROPERTIES], step->key) : 0;
-        sub = inner ? s->subs[inner] : NULL;
+        sub = member_of(s, sub, step->key);
         node = node ? tape_get(t, node, step->key) : 0;
         if (node)
             continue;

@@ -117,6 +117,9 @@ test('a missing argument is judged as the default that the schema says', () => {
   assert.equal(verdict(deep, { o: {} }, of({ o: model }, defs)), 'deny');
   assert.equal(verdict(deep, { o: {} }, of({ o: { anyOf: [model, { type: 'null' }], default: null } }, defs)), 'deny');
   assert.equal(verdict(deep, {}, of({ o: { anyOf: [model, { type: 'null' }], default: null } }, defs)), 'allow');
+  const other = { type: 'object', properties: { n: { type: 'integer' } } };
+  for (const union of [[model, other], [other, model], [other, model, { type: 'null' }]]) assert.equal(verdict(deep, { o: {} }, of({ o: { anyOf: union } }, defs)), 'deny');
+  assert.equal(verdict(deep, { o: {} }, of({ o: { anyOf: [other, other] } }, defs)), 'allow');
   assert.equal(verdict(deep, {}, of({ o: { type: 'object', properties: { n: { type: 'integer' } }, default: { n: 100 } } })), 'deny');
   assert.equal(verdict(deep, {}, of({ o: { type: 'object', properties: { n: count(100) }, default: {} } })), 'deny');
   assert.equal(verdict(block('deny_if', over('args.l[*]')), {}, of({ l: { type: 'array', items: { type: 'integer' }, default: [1, 100] } })), 'deny');
