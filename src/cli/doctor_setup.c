@@ -9,6 +9,7 @@
 #include "cli/gates.h"
 #include "cli/policy_file.h"
 #include "io/net.h"
+#include "state/database.h"
 #include "state/grants.h"
 #include "state/state.h"
 #include "state/stores.h"
@@ -351,15 +352,41 @@ static void check_port(struct doctor_findings *all, const struct settings *s, co
     }
 }
 
-/* ---- the store ---- */
+/* ---- stores ---- */
 
-static void check_store(struct doctor_findings *all, const struct settings *s) {
+static struct doctor_finding *note_opened(struct doctor_findings *all, const char *setting, int rc,
+                                          const struct err *err) {
+    if (rc == 0)
+        return cli_doctor_note(all, DOCTOR_GOOD, "store", setting, "answers");
+    struct doctor_finding *f = cli_doctor_note(all, DOCTOR_BAD, "store", setting, "%s", err->text);
+    f->fix = SLICE("start it, or correct the setting: a gate does not start without it");
+    return f;
+}
+
+/* Counters on the network, opened as a gate does. */
+static void check_counters(struct doctor_findings *all, const struct settings *s) {
     struct state_dsn dsn;
+    struct state_store *store = NULL;
     struct err err = {0};
-    if (!s->state.dsn || state_dsn_parse(s->state.dsn, &dsn, &err) == 0)
+    if (!s->state.dsn)
         return;
-    struct doctor_finding *f = cli_doctor_note(all, DOCTOR_BAD, "store", s->state.dsn, "%s", err.text);
-    f->fix = SLICE("state: {dsn: \"sqlite:\"} in the settings keeps counters in the state directory");
+    if (state_dsn_parse(s->state.dsn, &dsn, &err) < 0) {
+        note_opened(all, "state.dsn", -1, &err)->fix =
+            SLICE("state: {dsn: \"sqlite:\"} in the settings keeps counters in the state directory");
+        return;
+    }
+    if (dsn.backend == STATE_SQLITE)
+        return;
+    const struct state_config config = {
+        .dsn = s->state.dsn, .prefix = s->state.prefix, .timeout_ms = s->state.timeout_ms, .read_only = true};
+    note_opened(all, "state.dsn", state_open(&config, &store, &err), &err);
+    state_close(store);
+}
+
+static void check_database(struct doctor_findings *all, const struct settings *s, const char *home) {
+    struct err err = {0};
+    if (s->state.database)
+        note_opened(all, "state.database", state_database_try(home, s->state.database, &err), &err);
 }
 
 static void note_lost(void *ctx, const char *name, const char *meaning) {
@@ -408,8 +435,10 @@ void cli_doctor_setup(struct doctor_findings *all, const struct doctor_options *
     if (!s)
         return;
     check_policies(all, s);
-    check_store(all, s);
+    check_counters(all, s);
     check_port(all, s, housed ? home : NULL);
-    if (housed)
+    if (housed) {
+        check_database(all, s, home);
         check_grants(all, s, home);
+    }
 }

@@ -209,7 +209,7 @@ test('a package that an agent installed is usable only as long as the list names
 test('settings name what agents may install, as a list or in a map, and the API shows it', async (t) => {
   const home = newHome(), env = { SALLYPORT_HOME: home };
   const settings = (packages) => ({ version: '1', policy: policyFile({ version: '1', default: 'allow' }), code: { enabled: true, packages } });
-  for (const [packages, why] of [[{ allow: ['tiny-gate; id'] }, /code\.packages\.allow: `tiny-gate; id` is no name/], [{ alow: [] }, /unknown key `alow`.*`allow`/]]) {
+  for (const [packages, why] of [[{ allow: ['tiny-gate; id'] }, /code\.packages\.allow: `tiny-gate; id` is not the name/], [{ alow: [] }, /unknown key `alow`.*`allow`/]]) {
     const refused = await cli(['serve', '--listen', '127.0.0.1:0', '--config', tempFile('sallyport.yaml', JSON.stringify(settings(packages)))], { env });
     assert.equal(refused.code, 3, refused.stderr);
     assert.match(refused.stderr, why);

@@ -1,5 +1,6 @@
 // Counters in PostgreSQL: several gates share them; the database is brought up to date at the start, or refused.
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -93,6 +94,24 @@ describe('counters in PostgreSQL', { skip: postgresPrograms() ? false : 'no Post
     const { code, stderr } = await cli(['-c', policyFile(), '--state-dsn', state, '--state-timeout', '2m', '--', 'cat']);
     assert.equal(code, 4);
     assert.match(stderr, /state: the time-out is longer than 60 s/);
+  });
+
+  test('doctor opens the stores of the settings, and shows no password', async () => {
+    const dir = tempDir('doctor'), config = join(dir, 'sallyport.yaml'), empty = database('unused');
+    const stores = async (state) => {
+      writeFileSync(config, JSON.stringify({ version: '1', state }), { mode: 0o600 });
+      const { stdout } = await cli(['doctor', '--config', config, '--no-start', '--json'], { env: { SALLYPORT_HOME: join(dir, 'home') } });
+      assert.doesNotMatch(stdout, /hush/);
+      return JSON.parse(stdout).checks.filter(({ check }) => check === 'store').map(({ subject, status, text, fix }) => ({ subject, status, text, fix }));
+    };
+    const bad = `postgres://me:hush-hush@/none?host=${pg.socket}`;
+    for (const [what, { status, text, fix }] of Object.entries({ dsn: (await stores({ dsn: bad }))[0], database: (await stores({ database: bad }))[0] })) {
+      assert.equal(status, 'problem', what);
+      assert.match(text, /(role|database) "(me|none)" does not exist/, what);
+      assert.match(fix, /a gate does not start without it/, what);
+    }
+    assert.deepEqual((await stores({ dsn: empty, database: empty })).map(({ subject, status }) => [subject, status]), [['state.dsn', 'ok'], ['state.database', 'ok']]);
+    assert.equal((await stores({ dsn: 'sqlite:' })).length, 0);
   });
 
   test('a gate does not start without its database, or with one of a newer version', async () => {
