@@ -84,7 +84,8 @@ static void put_common(struct emit *e, const struct remote_held *h, size_t at) {
 }
 
 /* With room for the next calls, so that few of them wait. */
-static void put_mark(struct emit *e, const struct remote_held *h, size_t at) {
+static void put_mark(struct emit *e, const struct remote_held *h, size_t at,
+                     const struct fleet_epoch *epoch) {
     const struct state_meter meter = {.start_ms = h->start, .value = h->value};
     const struct state_limit limit = {.kind = h->kind, .max = h->max, .window_ms = h->window_ms};
     const uint64_t span = h->kind == STATE_SLIDING ? STATE_SLOTS - 1 : 0;
@@ -93,6 +94,8 @@ static void put_mark(struct emit *e, const struct remote_held *h, size_t at) {
     put_number(e, "start", (int64_t)h->start);
     put_number(e, "over", h->start > span ? (int64_t)(h->start - span) : 0);
     put_number(e, "used", state_meter_mark(&meter, &limit, 0).value);
+    emit_text(e, "epoch", epoch->key);
+    emit_text(e, "name", slice_str(epoch->name));
     emit_object_end(e);
 }
 
@@ -104,7 +107,8 @@ static bool send_json(struct fleet_marks *m, const char *sql, struct slice epoch
     return !json->full && state_postgres_send(m->database, sql, epoch.len ? 2 : 1, values, want);
 }
 
-bool state_fleet_marks_store(struct fleet_marks *m, struct remote_call *call) {
+bool state_fleet_marks_store(struct fleet_marks *m, struct remote_call *call,
+                             const struct fleet_epoch *epochs) {
     cleanup_buf struct buf json;
     struct emit e;
     buf_init(&json, STATE_POSTGRES_REQUEST_MAX);
@@ -112,7 +116,7 @@ bool state_fleet_marks_store(struct fleet_marks *m, struct remote_call *call) {
     emit_array(&e);
     for (size_t i = 0; i < call->count; i++)
         if (needs_mark(&call->held[i]) && !covers(m, &call->held[i]))
-            put_mark(&e, &call->held[i], i);
+            put_mark(&e, &call->held[i], i, &epochs[call->held[i].shard]);
     emit_array_end(&e);
     return send_json(m, "SELECT sallyport_mark_put($1)", (struct slice){0}, &json, &call->mark_want);
 }
@@ -186,11 +190,11 @@ static void on_noted(struct remote_want *want, const void *reply) {
     free(want);
 }
 
-void state_fleet_marks_join(struct fleet_marks *m, struct slice epoch, const char *name, int64_t since_ms,
+void state_fleet_marks_join(struct fleet_marks *m, const struct fleet_epoch *epoch, int64_t since_ms,
                             int64_t unmarked_ms) {
     struct remote_want *want = mem_zalloc(sizeof(*want));
-    cleanup_free char *key = mem_dup(epoch.ptr, epoch.len);
-    char since[24], unmarked[24];
+    cleanup_free char *key = mem_dup(epoch->key.ptr, epoch->key.len);
+    char since[24], unmarked[24], lost[24];
     if (unmarked_ms > m->unmarked_ms)
         log_warn("a gate without `state.after_loss: database` counts at the same server: windows that are "
                  "open now are not counted from PostgreSQL after a loss");
@@ -198,13 +202,10 @@ void state_fleet_marks_join(struct fleet_marks *m, struct slice epoch, const cha
     snprintf(since, sizeof(since), "%" PRId64, since_ms);
     /* That gate may count until its next join is due. */
     snprintf(unmarked, sizeof(unmarked), "%" PRId64, unmarked_ms ? unmarked_ms + STATE_REMOTE_LEASE_MS : 0);
-    const char *values[] = {key, name, since, unmarked};
+    snprintf(lost, sizeof(lost), "%" PRId64, epoch->lost_ms);
+    const char *values[] = {key, epoch->name, since, unmarked, lost};
     want->answered = on_noted;
-    if (!state_postgres_send(m->database,
-                             "INSERT INTO sallyport_mark AS s (key, name, start_ms) "
-                             "VALUES ($1, $2, greatest($3::bigint, $4::bigint)) ON CONFLICT (key) DO UPDATE "
-                             "SET name = excluded.name, start_ms = greatest(s.start_ms, $4::bigint)",
-                             4, values, want))
+    if (!state_postgres_send(m->database, "SELECT sallyport_mark_join($1, $2, $3, $4, $5)", 5, values, want))
         free(want);
 }
 

@@ -432,8 +432,13 @@ static bool redis_secure(struct remote_call *call) {
     const struct redis *r = (const struct redis *)call->store;
     if (!r->marks || state_fleet_marks_cover(r->marks, call))
         return false;
+    cleanup_arena struct arena a;
+    arena_init(&a);
+    struct fleet_epoch epochs[STATE_REDIS_SHARDS];
+    for (unsigned shard = 0; shard < shard_count(r); shard++)
+        epochs[shard] = (struct fleet_epoch){epoch_key(r, shard, &a), r->shards[shard].id, 0};
     call->mark_want = (struct remote_want){.late = on_mark_late, .answered = on_stored};
-    if (!state_fleet_marks_store(r->marks, call))
+    if (!state_fleet_marks_store(r->marks, call, epochs))
         give_up(call);
     return true;
 }
@@ -525,8 +530,9 @@ static void note_join(struct redis *r, unsigned shard, const redisReply *reply) 
     cleanup_arena struct arena a;
     arena_init(&a);
     note_since(s, reply);
+    const struct fleet_epoch epoch = {epoch_key(r, shard, &a), s->id, s->lost_ms};
     if (r->marks)
-        state_fleet_marks_join(r->marks, epoch_key(r, shard, &a), s->id, s->since_ms, number_at(reply, 6));
+        state_fleet_marks_join(r->marks, &epoch, s->since_ms, number_at(reply, 6));
 }
 
 /* {RUN, EPOCH, LOST, EVICTS, ID, NOW, UNMARKED} */
