@@ -223,10 +223,15 @@ static struct slice log_join(char to[LOG_LINE_MAX], struct slice text, const str
         struct slice value = slice_upto(fields[i].value, LOG_FIELD_MAX);
         if (!value.len || (once && log_names_it(text, value)))
             continue;
-        int added = snprintf(to + len, LOG_LINE_MAX - len, " %s=%.*s", fields[i].name, SLICE_FMT(value));
-        if ((size_t)added >= LOG_LINE_MAX - len)
+        struct slice name = slice_str(fields[i].name);
+        if (name.len + value.len + 2 >= LOG_LINE_MAX - len)
             break;
-        len += (size_t)added;
+        to[len++] = ' ';
+        memcpy(to + len, name.ptr, name.len);
+        len += name.len;
+        to[len++] = '=';
+        memcpy(to + len, value.ptr, value.len);
+        len += value.len;
     }
     return slice_of(to, len);
 }
