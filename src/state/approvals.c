@@ -392,7 +392,9 @@ static enum state_ask ask_new(struct state_approvals *s, const struct state_appr
     if (outdate_others(s, want, err) < 0)
         return STATE_ASK_FAULT;
     char id[STATE_APPROVAL_ID_CHARS + 1];
-    rand_token(id, STATE_APPROVAL_ID_CHARS);
+    do
+        rand_token(id, STATE_APPROVAL_ID_CHARS);
+    while (id[0] == '-'); /* without its prefix it would be an option */
     *ret_found = *want;
     ret_found->id = arena_printf(a, STATE_APPROVAL_ID_PREFIX "%s", id);
     ret_found->status = STATE_APPROVAL_PENDING;

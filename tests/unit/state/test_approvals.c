@@ -159,6 +159,17 @@ static void another_call_does_not_pass(void **state) {
     state_approvals_close(s);
 }
 
+static void no_id_looks_like_an_option(void **state) {
+    (void)state;
+    struct state_approvals *s = open_store();
+    for (unsigned i = 0; i < 500; i++) { /* one in 64 would */
+        struct state_approval one;
+        assert_int_equal(ask_at(s, &a_call, NOW + i * 1440ULL * MINUTE, &one), STATE_ASK_NEW);
+        assert_int_not_equal(one.id.ptr[strlen(STATE_APPROVAL_ID_PREFIX)], '-');
+    }
+    state_approvals_close(s);
+}
+
 static void denied_stays_denied_until_its_time(void **state) {
     (void)state;
     struct state_approvals *s = open_store();
@@ -438,6 +449,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(digest_knows_where_parts_end, setup, teardown),
         cmocka_unit_test_setup_teardown(approved_once_passes_once, setup, teardown),
         cmocka_unit_test_setup_teardown(another_call_does_not_pass, setup, teardown),
+        cmocka_unit_test_setup_teardown(no_id_looks_like_an_option, setup, teardown),
         cmocka_unit_test_setup_teardown(denied_stays_denied_until_its_time, setup, teardown),
         cmocka_unit_test_setup_teardown(time_ends_both_waiting_and_approval, setup, teardown),
         cmocka_unit_test_setup_teardown(sweep_tells_each_end_once, setup, teardown),
