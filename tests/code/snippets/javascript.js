@@ -838,8 +838,8 @@ process.on('uncaughtException', (error) => console.log('caught', error.message))
 fs.stat('.', () => {
   process.nextTick(() => { throw new Error('in a tick'); });
   setImmediate(() => console.log('immediate'));
+  setTimeout(() => console.log('still alive'), 20);
 });
-setTimeout(() => console.log('still alive'), 20);
 //// http: a small REST API with routes, JSON bodies and status codes, called by fetch
 const http = require('node:http');
 const items = new Map(); let next = 1;
