@@ -149,7 +149,7 @@ describe('counters in Redis', { concurrency: 2 }, () => {
     for (let i = 0; i < N && refused < 20; i++) refused += denied(await pay(peers[0]));
     assert.ok(calls <= N && calls > N - LEASE, `${calls} of ${N} calls passed`);
     for (const [bad, why] of [[{ dsn: 'sqlite:', lease: 5 }, /state\.lease needs counters in Redis/], [{ dsn: store.dsn, lease: -1 }, /lease/]]) {
-      const { code, stderr } = await cli(['serve', '--config', tempFile('s.json', JSON.stringify({ ...config, state: bad }))]);
+      const { code, stderr } = await cli(['serve', '--listen', '127.0.0.1:0', '--config', tempFile('s.json', JSON.stringify({ ...config, state: bad }))]);
       assert.notEqual(code, 0);
       assert.match(stderr, why);
     }
