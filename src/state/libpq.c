@@ -9,12 +9,19 @@
 #define LIBPQ_SONAME "libpq.so.5"
 #define CONNECT_SECONDS "5"
 #define READ_ONLY_TRANSACTION "25006"
+/* A static program loads nothing: it has the functions inside (packaging/static). */
+#ifdef SALLYPORT_STATIC
+#define ADDRESS(name) (void (*)(void)) name
+#else
+#define ADDRESS(name) NULL
+#endif
 #define ROW(name)                                                                                            \
-    { #name, offsetof(struct libpq, name) }
+    { #name, offsetof(struct libpq, name), ADDRESS(name) }
 
 static const struct {
     const char *name;
     size_t at;
+    void (*linked)(void);
 } rows[] = {
     ROW(PQclear),
     ROW(PQcmdTuples),
@@ -55,14 +62,16 @@ static struct libpq loaded;
 static bool is_loaded;
 
 static void load(void) {
-    void *library = dlopen(LIBPQ_SONAME, RTLD_NOW | RTLD_LOCAL);
-    for (size_t i = 0; library && i < sizeof(rows) / sizeof(rows[0]); i++) {
-        void *found = dlsym(library, rows[i].name);
+    void *library = rows[0].linked ? NULL : dlopen(LIBPQ_SONAME, RTLD_NOW | RTLD_LOCAL);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        void (*found)(void) = rows[i].linked;
+        if (library)
+            *(void **)&found = dlsym(library, rows[i].name);
         if (!found)
             return;
         memcpy((char *)&loaded + rows[i].at, &found, sizeof(found));
     }
-    is_loaded = library != NULL;
+    is_loaded = true;
 }
 
 const struct libpq *state_libpq(struct err *err) {

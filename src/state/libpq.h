@@ -1,5 +1,6 @@
-/* libpq, loaded when PostgreSQL is used: to be linked with it, and the twenty libraries
- * behind it, would cost every start of the gate, and most gates never use it. Private to the state room. */
+/* libpq, loaded when PostgreSQL is used: to be linked with it, and the twenty libraries behind it, would cost
+ * every start of the gate, and most gates never use it. A static program has it inside. Private to the state
+ * room. */
 #pragma once
 
 #include "base/err.h"
