@@ -393,9 +393,30 @@ static int serve_file(const struct cli_client_file *f, const struct cli_client_p
     return 0;
 }
 
+/* Inserted lines end as those of the file do. */
+static void end_lines_alike(struct splice *s) {
+    const char *line = s->src.len ? memchr(s->src.ptr, '\n', s->src.len) : NULL;
+    if (!line || line == s->src.ptr || line[-1] != '\r')
+        return;
+    for (uint32_t i = 0; i < s->count; i++) {
+        struct slice text = s->edits[i].text;
+        cleanup_buf struct buf out;
+        buf_init(&out, EDIT_BYTES_MAX * 2);
+        for (size_t k = 0; k < text.len; k++) {
+            if (text.ptr[k] == '\n' && !(k && text.ptr[k - 1] == '\r'))
+                buf_put_char(&out, '\r');
+            buf_put_char(&out, text.ptr[k]);
+        }
+        s->edits[i].text = arena_dup(s->arena, buf_slice(&out));
+    }
+}
+
 int cli_client_file_edit(const struct cli_client_file *f, const struct cli_client_plan *plan,
                          struct splice *s, struct err *err) {
-    return plan->mode == CLI_MODE_WRAP ? wrap_file(f, plan, s, err) : serve_file(f, plan, s, err);
+    if ((plan->mode == CLI_MODE_WRAP ? wrap_file(f, plan, s, err) : serve_file(f, plan, s, err)) < 0)
+        return -1;
+    end_lines_alike(s);
+    return 0;
 }
 
 /* ---- for export ---- */

@@ -246,24 +246,28 @@ static struct slice parts_json(const struct parts *p, struct arena *a) {
     return arena_dup(a, buf_slice(&out));
 }
 
-/* Adds a header of a command line, "Name: value", to the existing ones. */
-static void add_header(struct parts *p, struct slice line, struct arena *a) {
-    struct slice name;
-    if (!slice_cut(&line, ':', &name))
-        return;
+/* Adds a member to a JSON object, which may be empty text. */
+static void add_pair(struct slice *pairs, struct slice name, struct slice value, struct arena *a) {
     cleanup_buf struct buf out;
     buf_init(&out, SETTINGS_FILE_MAX);
-    if (p->headers.len > 2) {
-        buf_put(&out, p->headers.ptr, p->headers.len - 1);
+    if (pairs->len > 2) {
+        buf_put(&out, pairs->ptr, pairs->len - 1);
         buf_put_char(&out, ',');
     } else {
         buf_put_char(&out, '{');
     }
-    emit_quote(&out, slice_trim(name));
+    emit_quote(&out, name);
     buf_put_char(&out, ':');
-    emit_quote(&out, slice_trim(line));
+    emit_quote(&out, value);
     buf_put_char(&out, '}');
-    p->headers = arena_dup(a, buf_slice(&out));
+    *pairs = arena_dup(a, buf_slice(&out));
+}
+
+/* Adds a header of a command line, "Name: value", to the existing ones. */
+static void add_header(struct parts *p, struct slice line, struct arena *a) {
+    struct slice name;
+    if (slice_cut(&line, ':', &name))
+        add_pair(&p->headers, slice_trim(name), slice_trim(line), a);
 }
 
 /* "Name: [prefix ]VARIABLE" of a command line; the value stands in the server's environment. */
@@ -340,11 +344,33 @@ static void unwrap(struct parts *p, struct cli_client_server *s, struct arena *a
         s->skip = "Intercept guards it; `sallyport import` takes its policy over";
 }
 
+static bool begins_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+/* Gemini reads `$NAME`, too; settings have only `${NAME}`. */
+static struct slice brace_variables(struct slice json, struct arena *a) {
+    cleanup_buf struct buf out;
+    buf_init(&out, SETTINGS_FILE_MAX * 4);
+    for (size_t i = 0; i < json.len; i++) {
+        size_t end = i + 1;
+        while (json.ptr[i] == '$' && end < json.len &&
+               (begins_name(json.ptr[end]) || (end > i + 1 && json.ptr[end] >= '0' && json.ptr[end] <= '9')))
+            end++;
+        if (end > i + 1)
+            buf_printf(&out, "${%.*s}", (int)(end - i - 1), json.ptr + i + 1);
+        else
+            buf_put_char(&out, json.ptr[i]);
+        i = end - 1;
+    }
+    return arena_dup(a, buf_slice(&out));
+}
+
 static void finish_server(struct cli_client_file *f, struct cli_client_server *s, struct parts *p) {
     unwrap(p, s, &f->arena);
     s->wired |= strcmp(s->name, CLI_GATE_NAME) == 0 && p->url.len;
     s->remote = !p->command.len;
     s->json = parts_json(p, &f->arena);
+    if (f->client->remote == CLI_REMOTE_HTTP_URL)
+        s->json = brace_variables(s->json, &f->arena);
     if (s->wired)
         s->skip = "it is behind the gate already";
     else if (!p->command.len && !p->url.len)
@@ -393,6 +419,33 @@ static bool truth_of(const struct tape *t, uint32_t obj, const char *key, enum t
     return node && tape_is(t, node, type);
 }
 
+/* What a server has from its client alone. */
+static const char *lost_of(const struct tape *t, uint32_t obj) {
+    static const struct {
+        const char *key, *why;
+    } kinds[] = {
+        {"envFile", "only its client reads `envFile`: move the variables into `env`"},
+        {"headersHelper", "only its client runs `headersHelper`: write the headers into `headers`; in "
+                          "sallyport.yaml the value of a header can be {command: [...]}"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        if (truth_of(t, obj, kinds[i].key, TAPE_STRING))
+            return kinds[i].why;
+    return NULL;
+}
+
+static const char *const filter_keys[] = {"disabledTools", "includeTools", "excludeTools", "enabled_tools",
+                                          "disabled_tools"};
+
+static const char *filter_of(const struct tape *t, uint32_t obj) {
+    for (size_t i = 0; i < ARRAY_LEN(filter_keys); i++) {
+        uint32_t node = tape_get_str(t, obj, filter_keys[i]);
+        if (node && tape_is(t, node, TAPE_ARRAY) && tape_node(t, node)->count)
+            return filter_keys[i];
+    }
+    return NULL;
+}
+
 static void read_json_server(struct cli_client_file *f, uint32_t obj, uint32_t key, const char *scope) {
     const struct tape *t = &f->json.tape;
     struct cli_client_server *s = &f->servers[f->count++];
@@ -429,6 +482,8 @@ static void read_json_server(struct cli_client_file *f, uint32_t obj, uint32_t k
     const uint32_t env = object_of(t, at, "env"), headers = object_of(t, value, "headers");
     p.env = env ? pairs_of(f, env) : p.env;
     p.headers = headers ? pairs_of(f, headers) : p.headers;
+    s->lost = lost_of(t, value);
+    s->filter = filter_of(t, value);
     p.disabled = truth_of(t, value, "disabled", TAPE_TRUE) || truth_of(t, value, "enabled", TAPE_FALSE);
     finish_server(f, s, &p);
 }
@@ -537,12 +592,41 @@ static bool read_toml_args(const struct toml *toml, const struct toml_item *item
     return true;
 }
 
-/* "Bearer " and a variable, as our own settings have it. */
-static void toml_bearer(struct cli_client_file *f, struct slice name, struct parts *p) {
+/* Headers whose values are in variables, as our own settings have them. */
+static void toml_header_variables(struct cli_client_file *f, struct slice name, struct parts *p) {
     struct slice variable = toml_text_of(f, name, "bearer_token_env_var");
+    struct slice pairs = toml_pairs_of(f, name, "env_http_headers");
+    cleanup_tape struct tape t;
+    tape_init(&t);
     if (variable.len)
         add_header(p, arena_printf(&f->arena, "Authorization: Bearer ${%.*s}", SLICE_FMT(variable)),
                    &f->arena);
+    if (!pairs.len || tape_parse(&t, pairs, NULL) != TAPE_OK)
+        return;
+    TAPE_FOR_MEMBER(&t, 0, key) {
+        variable = tape_text(&t, key + 1, &f->arena);
+        add_pair(&p->headers, tape_text(&t, key, &f->arena),
+                 arena_printf(&f->arena, "${%.*s}", SLICE_FMT(variable)), &f->arena);
+    }
+}
+
+/* `env_vars` names variables of Codex that the server gets: texts, or {name = "..."}. */
+static void toml_env_vars(struct cli_client_file *f, struct slice name, struct parts *p) {
+    const struct toml_item *item = toml_member(f, name, "env_vars");
+    cleanup_buf struct buf out;
+    cleanup_tape struct tape t;
+    tape_init(&t);
+    buf_init(&out, SETTINGS_FILE_MAX);
+    if (!item || item->type != TOML_ARRAY || !toml_json(&f->toml, item, &f->arena, &out) ||
+        tape_parse(&t, buf_slice(&out), NULL) != TAPE_OK)
+        return;
+    TAPE_FOR_ELEM(&t, 0, i) {
+        struct slice variable = tape_is(&t, i, TAPE_STRING) ? tape_text(&t, i, &f->arena)
+                                                            : tape_text_of(&t, i, "name", &f->arena);
+        if (variable.len)
+            add_pair(&p->env, arena_dup(&f->arena, variable),
+                     arena_printf(&f->arena, "${%.*s}", SLICE_FMT(variable)), &f->arena);
+    }
 }
 
 static void read_toml_server(struct cli_client_file *f, size_t at) {
@@ -555,7 +639,10 @@ static void read_toml_server(struct cli_client_file *f, size_t at) {
     p.url = toml_text_of(f, name, "url");
     p.env = toml_pairs_of(f, name, "env");
     p.headers = toml_pairs_of(f, name, "http_headers");
-    toml_bearer(f, name, &p);
+    toml_header_variables(f, name, &p);
+    toml_env_vars(f, name, &p);
+    for (size_t i = 0; i < ARRAY_LEN(filter_keys) && !s->filter; i++)
+        s->filter = toml_member(f, name, filter_keys[i]) ? filter_keys[i] : NULL;
     const struct toml_item *args = toml_member(f, name, "args"), *enabled = toml_member(f, name, "enabled");
     if (args && !read_toml_args(&f->toml, args, &f->arena, &p))
         s->skip = "its args are not all strings, or too many";
@@ -655,6 +742,8 @@ static void mask_json_server(const struct cli_client_file *f, const struct cli_c
     const uint32_t nested = object_of(t, value, "command");
     mask_json_pairs(f, object_of(t, nested ? nested : value, "env"), s);
     mask_json_pairs(f, object_of(t, value, "headers"), s);
+    mask_json_pairs(f, object_of(t, value, "auth"), s);
+    mask_json_pairs(f, object_of(t, value, "oauth"), s);
     mask_json_urls(t, value, s, a);
     struct slice words[SETTINGS_WORDS_MAX + 2] = {SLICE("-")};
     uint32_t nodes[SETTINGS_WORDS_MAX + 2] = {0};

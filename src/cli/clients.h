@@ -34,6 +34,8 @@ struct cli_client_server {
         json; /* {"command","args","env","cwd","url","headers","type","disabled"}: as far as present */
     const char *policy; /* policy of a gate that is already in front of it, or NULL */
     const char *skip;   /* why it cannot be put behind the gate; NULL: it can */
+    const char *lost; /* what only its client can give it, so that it would miss it behind a gate; or NULL */
+    const char *filter; /* the member with which its client limits its tools, or NULL */
     bool wired;         /* a Sallyport is already in front of it */
     bool remote;
     /* position: in JSON nodes of the tape, 0 when absent; in TOML the index of its first item */

@@ -97,6 +97,8 @@ static void import_server(struct import *im, const struct cli_client_file *f,
         if (same_before(im, name, s->json, &alike))
             return;
     }
+    if (s->lost)
+        fprintf(stderr, "sallyport: server `%s` of `%s`: %s\n", s->name, f->path, s->lost);
     im->names[im->count] = name;
     im->jsons[im->count++] = s->json;
     cli_yaml_server(out, SLICE("  "), name, s->json, policy_path(im, f, s->policy), &im->arena);

@@ -84,6 +84,16 @@ static const struct settings_server *known_server(const struct init *in, const s
     return NULL;
 }
 
+/* Clients have names of their own between the braces: `${input:key}`, `${userHome}`. */
+static bool is_of_client(struct slice name) {
+    static const char *const own[] = {
+        "workspaceFolder", "workspaceFolderBasename", "userHome", "cwd", "pathSeparator", "/"};
+    for (size_t i = 0; i < ARRAY_LEN(own); i++)
+        if (slice_is(name, own[i]))
+            return true;
+    return memchr(name.ptr, ':', name.len) != NULL;
+}
+
 /* How to set a missing variable. */
 static const char *explain_variable(struct init *in, const char *why) {
     static const char before[] = "environment variable ", after[] = " is not set";
@@ -92,7 +102,7 @@ static const char *explain_variable(struct init *in, const char *why) {
         return why;
     name += sizeof(before) - 1;
     const int len = (int)(end - name);
-    if (memchr(name, ':', (size_t)len) || slice_is(slice_of(name, (size_t)len), "workspaceFolder"))
+    if (is_of_client(slice_of(name, (size_t)len)))
         return arena_printf(&in->arena, "its client fills in ${%.*s}%s", len, name,
                             in->opt->mode == CLI_MODE_SERVE
                                 ? ", which the gate cannot; write a variable of the "
@@ -199,7 +209,7 @@ static void take_server(struct init *in, struct init_file *f, size_t i) {
     const struct cli_client_server *server = &f->file->servers[i];
     struct init_found *found = &f->found[i];
     const bool serve = in->opt->mode == CLI_MODE_SERVE;
-    found->skip = server->skip;
+    found->skip = server->skip ? server->skip : server->lost;
     if (!found->skip && !is_wanted(in, server->name))
         found->skip = "not asked for";
     if (!found->skip && !serve && server->remote && f->file->client->remote == CLI_REMOTE_TOML)

@@ -72,6 +72,11 @@ static void show_server(const struct init *in, const struct init_file *f, size_t
                    : t->asked && t->asked->err.text[0] ? t->asked->err.text
                                                        : "not started");
     buf_put_str(out, t->from_catalogue ? ", by the catalogue\n" : "\n");
+    if (server->filter && in->opt->mode == CLI_MODE_SERVE)
+        buf_printf(out,
+                   "                   (!) its `%s` is gone with its entry: run `sallyport hide %s TOOL` for "
+                   "the tools that nobody shall see\n",
+                   server->filter, t->name);
 }
 
 void cli_init_show_found(const struct init *in, struct buf *out) {

@@ -1,7 +1,9 @@
 #include "front/env.h"
 
+#include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "front/limits.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -31,6 +33,8 @@ static const char *const allowed[] = {
     "ALL_PROXY",
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
     "NODE_*",
     "NVM_*",
     "VOLTA_HOME",
@@ -52,6 +56,13 @@ static const char *const allowed[] = {
 static const char *const credential_marks[] = {"TOKEN",      "KEY",  "SECRET", "PASSWORD",
                                                "CREDENTIAL", "_URL", "DSN"};
 
+/* Of the shell, the desktop or this program; no server needs them. */
+static const char *const of_session[] = {
+    "PWD",    "OLDPWD",   "SHLVL",      "_",           "HOSTNAME",      "MAIL",
+    "PS1",    "HIST*",    "LS_COLORS",  "LESS*",       "EDITOR",        "PAGER",
+    "LINES",  "COLUMNS",  "TERM_*",     "COLORTERM",   "SSH_*",         "GPG_*",
+    "DBUS_*", "VSCODE_*", "ELECTRON_*", "SALLYPORT_*", "INVOCATION_ID", "JOURNAL_STREAM"};
+
 static bool matches(const char *pattern, const char *name, size_t len) {
     size_t want = strlen(pattern);
     if (pattern[want - 1] == '*')
@@ -59,9 +70,9 @@ static bool matches(const char *pattern, const char *name, size_t len) {
     return len == want && memcmp(pattern, name, len) == 0;
 }
 
-static bool is_allowed(const char *name, size_t len) {
-    for (size_t i = 0; i < ARRAY_LEN(allowed); i++)
-        if (matches(allowed[i], name, len))
+static bool is_one_of(const char *const *patterns, size_t count, const char *name, size_t len) {
+    for (size_t i = 0; i < count; i++)
+        if (matches(patterns[i], name, len))
             return true;
     return false;
 }
@@ -81,7 +92,8 @@ static void env_add(struct env_list *list, const char *text) {
     list->items[list->count] = NULL;
 }
 
-static void say_kept_back(const char *name, size_t len) {
+/* Credentials have a line each; the names of the others are collected for one. */
+static void note_kept_back(struct buf *others, const char *name, size_t len) {
     for (size_t i = 0; i < ARRAY_LEN(credential_marks); i++) {
         if (memmem(name, len, credential_marks[i], strlen(credential_marks[i]))) {
             log_info("not passed to the server: %.*s (pass it with --env %.*s)", (int)len, name, (int)len,
@@ -89,18 +101,25 @@ static void say_kept_back(const char *name, size_t len) {
             return;
         }
     }
+    if (!is_one_of(of_session, ARRAY_LEN(of_session), name, len))
+        buf_printf(others, "%s%.*s", others->len ? ", " : "", (int)len, name);
 }
 
 void env_select(struct env_list *list, const char *const *extra, size_t extra_count, bool log_withheld) {
+    cleanup_buf struct buf others;
+    buf_init(&others, FRONT_ENV_NAMES_MAX);
     *list = (struct env_list){.items = mem_zalloc(sizeof(char *))};
     for (char **e = environ; *e; e++) {
         size_t len = strcspn(*e, "=");
         bool named = is_extra(*e, len, extra, extra_count);
-        if (!named && is_allowed(*e, len))
+        if (!named && is_one_of(allowed, ARRAY_LEN(allowed), *e, len))
             env_add(list, *e);
         else if (!named && log_withheld)
-            say_kept_back(*e, len);
+            note_kept_back(&others, *e, len);
     }
+    if (others.len)
+        log_info("also not passed to the server: %.*s%s (pass what it needs with --env NAME)",
+                 (int)others.len, others.ptr, others.full ? ", ..." : "");
     for (size_t i = 0; i < extra_count; i++) {
         size_t len = strcspn(extra[i], "=");
         if (extra[i][len] == '=') {

@@ -10,7 +10,7 @@ struct env_list {
     size_t count;
 };
 
-/* `extra`: NAME passes our value on, NAME=VALUE sets one. `log_withheld`: logs withheld variables that
- * look like credentials. */
+/* `extra`: NAME passes our value on, NAME=VALUE sets one. `log_withheld`: logs the names of
+ * withheld variables: a line for each that looks like a credential, one line for the others. */
 void env_select(struct env_list *list, const char *const *extra, size_t extra_count, bool log_withheld);
 void env_free(struct env_list *list);

@@ -33,6 +33,7 @@
 #define FRONT_FANOUT_BYTES_MAX (64u << 20)
 #define FRONT_CERT_MAX 8192       /* bytes of a client's certificate in a forwarded request */
 #define FRONT_PROXY_HEAD_MAX 4096 /* bytes of a PROXY protocol header with its extensions */
+#define FRONT_ENV_NAMES_MAX 1024  /* bytes of the log line with the variables that a server does not get */
 #define FRONT_TOKEN_MAX 512
 #define FRONT_TOKEN_MIN 16
 #define FRONT_AUTH_CHECK_MS 500    /* interval of checks for revoked and expired grants */

@@ -27,6 +27,8 @@ test('U6 the environment is an allow-list; --env passes more', async (t) => {
   for (const name of ['SECRET_TOKEN', 'AWS_SECRET_ACCESS_KEY', 'DATABASE_URL', 'ODDITY', 'ABSENT', 'SALLYPORT_HOME']) assert.ok(!(name in seen), name);
   assert.deepEqual([seen.GIVEN, seen.SET, seen.LC_ALL, seen.PATH], ['ours', 'a=b', 'POSIX', process.env.PATH]);
   await gate.child.waitLine(/SECRET_TOKEN/, { stream: 'stderr' }); // what was kept back is named
+  await gate.child.waitLine(/also not passed to the server: .*\bODDITY\b.*--env NAME/, { stream: 'stderr' });
+  assert.doesNotMatch(gate.stderr, /also not passed.*\b(GIVEN|LC_ALL|PATH|SALLYPORT_HOME|DATABASE_URL)\b/);
   assert.doesNotMatch(gate.stderr, /s3cret/);
 });
 

@@ -410,6 +410,57 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))`;
     await ok(init(own, '--undo'));
   });
 
+  test('what only a client does for its server is named or taken along: files of variables, lists of tools, variables in words of its own', async () => {
+    const own = tempDir('home');
+    const files = {
+      '.cursor/mcp.json': JSON.stringify({ mcpServers: {
+        fromfile: { command: 'true', envFile: '${workspaceFolder}/.env' },
+        helped: { url: 'https://h.example/mcp', headersHelper: '/opt/headers' },
+        home: { command: 'true', args: ['${userHome}/x'] },
+        signed: { url: 'https://s.example/mcp', auth: { CLIENT_ID: 'id', CLIENT_SECRET: 'secret-of-cursor' } },
+      } }, null, 2),
+      '.codeium/windsurf/mcp_config.json': JSON.stringify({ mcpServers: { some: { command: 'true', disabledTools: ['drop'] } } }),
+      '.gemini/settings.json': JSON.stringify({ mcpServers: {
+        g: { command: 'serve', args: ['$ONE/x'], env: { A: '$ONE', B: '${ONE}', C: 'a$', D: '$5' }, excludeTools: ['x'] } } }),
+      '.codex/config.toml': '[mcp_servers.c]\ncommand = "true"\nenv_vars = ["ONE", { name = "TWO", source = "local" }]\nenabled_tools = ["a"]\n'
+        + '[mcp_servers.r]\nurl = "https://r.example/mcp"\nenv_http_headers = { "X-Key" = "TWO" }\n',
+    };
+    for (const [path, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(own, path)), { recursive: true });
+      writeFileSync(join(own, path), text);
+    }
+    mkdirSync(join(own, 'project'));
+    const start = (...args) => run(sallyport, ['init', '--project', join(own, 'project'), '--no-start', ...args], { env: { ...envOf(own), ONE: 'first', TWO: 'second' } });
+    const wrap = await start('--yes');
+    assert.match(wrap.stdout, /fromfile +left alone: only its client reads `envFile`: move the variables into `env`/);
+    assert.match(wrap.stdout, /helped +left alone: only its client runs `headersHelper`/);
+    assert.match(wrap.stdout, /home +true\n.*its client fills in \$\{userHome\}/);
+    assert.doesNotMatch(wrap.stdout, /is gone with its entry/);
+    assert.match(read(own, '.codex/config.toml'), /"--env", "ONE", "--env", "TWO", "--", "true"/);
+    assert.match(read(own, '.gemini/settings.json'), /"\$ONE\/x".*"A":"\$ONE"/, 'the client fills in its own variables');
+    await ok(init(own, '--undo'));
+    const details = await start('--dry-run', '--details');
+    assert.ok(!(details.stdout + details.stderr).includes('secret-of-cursor'));
+    const serve = await start('--yes', '--mode', 'serve');
+    for (const [name, member] of [['some', 'disabledTools'], ['g', 'excludeTools'], ['c', 'enabled_tools']]) {
+      assert.match(serve.stdout, new RegExp(`its \`${member}\` is gone with its entry: run \`sallyport hide ${name} TOOL\``));
+    }
+    const yaml = read(own, '.config/sallyport/sallyport.yaml');
+    assert.match(yaml, /args: \["\$\{ONE\}\/x"\]\n +env: \{"A": "\$\{ONE\}", "B": "\$\{ONE\}", "C": "a\$", "D": "\$5"\}/);
+    assert.match(yaml, /env: \{"ONE": "\$\{ONE\}", ?"TWO": "\$\{TWO\}"\}/);
+    assert.match(yaml, /headers: \{"X-Key": "\$\{TWO\}"\}/);
+    await ok(init(own, '--undo'));
+    for (const [path, text] of Object.entries(files)) assert.equal(read(own, path), text);
+    for (const [path, text] of Object.entries(files)) writeFileSync(join(own, path), text.replaceAll(/\n|(?<=\[)(?=")/g, '\r\n'));
+    for (const mode of ['wrap', 'serve']) {
+      await start('--yes', '--mode', mode);
+      for (const path of ['.cursor/mcp.json', '.codex/config.toml']) assert.doesNotMatch(read(own, path), /[^\r]\n/, `${mode}: lines of ${path} end alike`);
+      await ok(init(own, '--undo'));
+    }
+    const imported = await run(sallyport, ['import', join(own, '.cursor/mcp.json')], { env: envOf(own) });
+    assert.match(imported.stderr, /server `fromfile` of `.*mcp\.json`: only its client reads `envFile`/);
+  });
+
   test('started by npx or uvx: the clients start the gate in the same way, not by a path into a cache', async () => {
     assert.doesNotMatch(await ok(init(home, '--dry-run', '--no-start')), /cache/);
     const version = readFileSync(join(root, 'meson.build'), 'utf8').match(/version: '([\d.]+)'/)[1];
