@@ -6,7 +6,10 @@
  */
 #include "filter/detect.h"
 
-#define WORDS_BACK 24 /* bytes before a number that may have a word of another script */
+#define NUMBER_DIGITS 7   /* of a number that has its own name */
+#define LINKING_LETTERS 3 /* between two numbers of one name: and, or, und */
+/* Hints that one number uses up. */
+#define HINTS_OF_ONE (HINT_NATIONAL | HINT_SSN | HINT_SOCIAL | HINT_DOB)
 
 static bool quoteish(char c) {
     return ch_is(c, CH_QUOTE) || c == '\\' || c == '(' || c == '[' || c == '<' || c == '*';
@@ -239,33 +242,30 @@ static uint32_t sql_hints(const struct detect *d, uint32_t start) {
     return pii_words_key(d->eng->words, slice_trim(name));
 }
 
-/* A telephone or a handset among the eight bytes before a value. */
-static bool phone_sign(const struct detect *d, uint32_t from, uint32_t start) {
-    static const char sign[] = "\xe2\x98\x8e", handset[] = "\xf0\x9f\x93\x9e";
-    static const char *const words[] = {"\xe7\x94\xb5\xe8\xaf\x9d",
-                                        "\xe9\x9b\xbb\xe8\xa9\xb1", /* Chinese, Japanese: telephone */
-                                        "\xe6\x89\x8b\xe6\x9c\xba",
-                                        "\xe6\x89\x8b\xe6\xa9\x9f", /* mobile */
-                                        "\xe8\xaf\x9d\xef\xbc\x9a",
-                                        "\xec\xa0\x84\xed\x99\x94", /* Korean */
-                                        "\xed\x9c\xb4\xeb\x8c\x80\xed\x8f\xb0",
-                                        NULL};
-    uint64_t eight = 0;
-    if (start - from >= sizeof(eight))
-        memcpy(&eight, d->p + start - sizeof(eight), sizeof(eight));
-    else
-        memcpy(&eight, d->p + from, start - from);
-    if (!(eight & UINT64_C(0x8080808080808080)))
-        return false;
-    const uint32_t near = start - from < WORDS_BACK ? from : start - WORDS_BACK;
-    for (const char *const *w = words; *w; w++)
-        if (memmem(d->p + near, start - near, *w, strlen(*w)))
-            return true;
-    for (uint32_t i = start; i > from && start - i < 8; i--)
-        if (((uint8_t)d->p[i - 1] == 0xe2 && d->n - i > 2 && memcmp(d->p + i - 1, sign, 3) == 0) ||
-            ((uint8_t)d->p[i - 1] == 0xf0 && d->n - i > 3 && memcmp(d->p + i - 1, handset, 4) == 0))
-            return true;
-    return false;
+static bool has_far(const char *p, size_t len) {
+    uint64_t all = 0, eight;
+    for (; len >= sizeof(eight); p += sizeof(eight), len -= sizeof(eight)) {
+        memcpy(&eight, p, sizeof(eight));
+        all |= eight;
+    }
+    for (; len > 0; p++, len--)
+        all |= (uint8_t)*p;
+    return (all & UINT64_C(0x8080808080808080)) != 0;
+}
+
+/* A number with its own word before it: `BSN 123456782, reach me at 020 954 6639`. What is named there is not
+ * the value at `start`; `from` moves behind it when other words follow. */
+static uint32_t behind_number(const struct detect *d, uint32_t from, uint32_t start) {
+    uint32_t i = start, letters = 0;
+    while (i > from && !ch_digit(d->p[i - 1])) {
+        letters += ch_alpha(d->p[i - 1]) || (uint8_t)d->p[i - 1] >= 0x80;
+        i--;
+    }
+    const uint32_t stop = i;
+    uint32_t digits = 0;
+    while (i > from && (ch_digit(d->p[i - 1]) || memchr(" -./", d->p[i - 1], 4)))
+        digits += ch_digit(d->p[--i]);
+    return digits >= NUMBER_DIGITS && letters > LINKING_LETTERS ? stop : from;
 }
 
 /* Searches the words before `start` on its line. */
@@ -287,10 +287,18 @@ static uint32_t hints_before(const struct detect *d, uint32_t start) {
     else if (from > 0 && ch_alnum(d->p[from - 1]))
         alnum &= alnum + 1; /* the rest of a word */
     uint32_t hints = pii_words_all(d->eng->words, p, alnum);
-    if (hints & HINT_TALK ||
-        phone_sign(d, lines ? from + 64 - (uint32_t)__builtin_clzll(lines) : from, start))
-        hints |= HINT_PHONE;
-    return hints;
+    const uint32_t line = lines ? from + 64 - (uint32_t)__builtin_clzll(lines) : from;
+    if (has_far(d->p + line, start - line))
+        hints |= pii_words_foreign(d->eng->words, slice_of(d->p + line, start - line));
+    if (hints & HINTS_OF_ONE) {
+        const uint32_t own = behind_number(d, line, start);
+        if (own > line) {
+            uint32_t later = pii_words_all(d->eng->words, p, alnum & ~UINT64_C(0) << (own - from)) |
+                             pii_words_foreign(d->eng->words, slice_of(d->p + own, start - own));
+            hints &= ~(uint32_t)HINTS_OF_ONE | later;
+        }
+    }
+    return hints & HINT_TALK ? hints | HINT_PHONE : hints;
 }
 
 static uint32_t near_hints(const struct detect *d, uint32_t start, uint32_t end) {
@@ -303,6 +311,27 @@ static uint32_t near_hints(const struct detect *d, uint32_t start, uint32_t end)
         stop++;
     const uint32_t after = pii_words_lookup(d->eng->words, slice_of(d->p + tail, stop - tail));
     return hints | (stop - tail > 2 && after & (HINT_PHONE | HINT_LINE) ? HINT_PHONE : 0);
+}
+
+uint32_t pii_context_last(const struct detect *d, uint32_t start) {
+    const uint32_t least = start > PII_NEAR_MAX ? start - PII_NEAR_MAX : 0;
+    uint32_t end = start;
+    for (unsigned words = 0; words < 2; words++) {
+        while (end > least && (ch_digit(d->p[end - 1]) || memchr(" #.:(", d->p[end - 1], 5)))
+            end--;
+        uint32_t from = end;
+        while (from > least && (ch_alpha(d->p[from - 1]) || (uint8_t)d->p[from - 1] >= 0x80))
+            from--;
+        const struct slice word = slice_of(d->p + from, end - from);
+        const uint32_t hints = pii_words_lookup(d->eng->words, word);
+        if (words > 0) /* "Frobnitz no. 12345678" is the number of a Frobnitz */
+            return hints || word.len < 2 ? hints : HINT_ID;
+        if (!slice_eq_nocase(word, SLICE("no")) && !slice_eq_nocase(word, SLICE("nr")) &&
+            !slice_is(word, "n\xc2\xb0") && !slice_is(word, "\xe2\x84\x96"))
+            return hints;
+        end = from;
+    }
+    return 0;
 }
 
 struct hints pii_context_of(struct detect *d, uint32_t start, uint32_t end) {

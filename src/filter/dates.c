@@ -9,15 +9,17 @@
 #include "base/mem.h"
 
 #define MONTH_MIN 3
-#define MONTH_MAX 12 /* bytes of the longest name */
+#define MONTH_MAX 13 /* bytes of the longest name */
 #define GAP_MAX 5    /* bytes between day, month and year */
+#define ABBREVIATION_GAP 5
 
 struct month {
     const char *name;
     int number;
 };
 
-/* English, German, French, Spanish, Portuguese, Italian, Dutch; lower case. */
+/* English, German, French, Spanish, Portuguese, Italian, Dutch, Swedish, Danish, Norwegian, Polish; lower
+ * case. */
 static const struct month months[] = {
     {"january", 1},
     {"jan", 1},
@@ -102,12 +104,29 @@ static const struct month months[] = {
     {"diciembre", 12},
     {"dezembro", 12},
     {"dicembre", 12},
+    {"desember", 12},
+    {"maj", 5},
+    {"augusti", 8},
+    {"stycznia", 1},
+    {"lutego", 2},
+    {"marca", 3},
+    {"kwietnia", 4},
+    {"maja", 5},
+    {"czerwca", 6},
+    {"lipca", 7},
+    {"sierpnia", 8},
+    {"wrze\xc5\x9bnia", 9},
+    {"pa\xc5\xba"
+     "dziernika",
+     10},
+    {"listopada", 11},
+    {"grudnia", 12},
 };
 
 static bool is_letter(char c) { return ch_alpha(c) || (uint8_t)c >= 0x80; }
 
 static int month_number(struct slice word) {
-    if (word.len < MONTH_MIN || !memchr("jfmasondeg", ch_lower(word.ptr[0]), 10))
+    if (word.len < MONTH_MIN || !memchr("jfmasondegklcwp", ch_lower(word.ptr[0]), 15))
         return 0;
     for (size_t i = 0; i < ARRAY_LEN(months); i++)
         if (months[i].name[0] == ch_lower(word.ptr[0]) && slice_eq_nocase(word, slice_str(months[i].name)))
@@ -136,11 +155,57 @@ static int number_at(const struct detect *d, uint32_t at, uint32_t len) {
     return ch_alnum(detect_at(d, at + len)) ? -1 : v;
 }
 
+/* D.O.B. before a date: no word has letters that stand alone. */
+static bool abbreviated(const struct detect *d, uint32_t at) {
+    uint32_t i = at;
+    while (i > 0 && at - i < ABBREVIATION_GAP && !ch_alnum(d->p[i - 1]) && d->p[i - 1] != '\n')
+        i--;
+    return i >= 5 && slice_eq_nocase(slice_of(d->p + i - 5, 5), SLICE("d.o.b")) &&
+           !ch_alnum(detect_before(d, i - 5));
+}
+
+void pii_dates_add(struct detect *d, uint32_t start, uint32_t end, struct hints h, const char *sub) {
+    const unsigned score = h.label & HINT_DOB ? 95 : h.near & HINT_DOB ? 80 : abbreviated(d, start) ? 90 : 0;
+    if (score)
+        pii_detect_add(d, start, end, PII_DATE_OF_BIRTH, score, sub);
+}
+
 static bool date_add(struct detect *d, uint32_t start, uint32_t end) {
-    const struct hints h = pii_context_of(d, start, end);
-    if (!((h.label | h.near) & HINT_DOB))
+    const uint32_t before = d->out->count;
+    pii_dates_add(d, start, end, pii_context_of(d, start, end), "words");
+    return d->out->count > before;
+}
+
+/* The number at `*at` and the word behind it, of one to three bytes more than `most` digits. */
+static int number_unit(const struct detect *d, uint32_t *at, uint32_t most, const char *const units[2]) {
+    int v = 0;
+    uint32_t i = *at;
+    while (detect_at(d, i) == ' ' && i - *at < 1)
+        i++;
+    const uint32_t first = i;
+    while (i - first < most && ch_digit(detect_at(d, i)))
+        v = v * 10 + (d->p[i++] - '0');
+    for (size_t u = 0; i > first && u < 2; u++)
+        if (slice_starts(slice_of(d->p + i, d->n - i), slice_str(units[u]))) {
+            *at = i + (uint32_t)strlen(units[u]);
+            return v;
+        }
+    return -1;
+}
+
+bool pii_dates_units(struct detect *d, uint32_t at, uint32_t *ret_end) {
+    static const char *const years[] = {"\xe5\xb9\xb4", "\xeb\x85\x84"},
+                             *const months_[] = {"\xe6\x9c\x88", "\xec\x9b\x94"},
+                             *const days[] = {"\xe6\x97\xa5", "\xec\x9d\xbc"};
+    uint32_t i = at;
+    const int year = number_unit(d, &i, 4, years);
+    const int month = year > 0 ? number_unit(d, &i, 2, months_) : -1;
+    const int day = month > 0 ? number_unit(d, &i, 2, days) : -1;
+    if (day < 0 || !pii_check_date(year, month, day))
         return false;
-    pii_detect_add(d, start, end, PII_DATE_OF_BIRTH, h.label & HINT_DOB ? 95 : 80, "words");
+    *ret_end = i;
+    if (detect_wants(d, PII_DATE_OF_BIRTH))
+        pii_dates_add(d, at, i, pii_context_of(d, at, i), "words");
     return true;
 }
 

@@ -103,6 +103,8 @@ void pii_detect_add(struct detect *d, uint32_t start, uint32_t end, unsigned kin
 
 /* context.c */
 struct hints pii_context_of(struct detect *d, uint32_t start, uint32_t end);
+/* Hints of the word right before a number; over "no." and its like of the one before that. */
+uint32_t pii_context_last(const struct detect *d, uint32_t start);
 /* The key before an assignment sign at `at`; empty when there is none. *ret_start its offset. */
 struct slice pii_context_key(const struct detect *d, uint32_t at, uint32_t *ret_start);
 
@@ -126,6 +128,10 @@ bool pii_network_iban(struct detect *d, uint32_t at, uint32_t *ret_end);
 
 /* dates.c: a day of one or two digits at `at`, with a month in letters and a year */
 bool pii_dates_words(struct detect *d, uint32_t at, uint32_t *ret_end);
+/* A year at `at` with the Chinese, Japanese or Korean word for year behind it, then month and day. */
+bool pii_dates_units(struct detect *d, uint32_t at, uint32_t *ret_end);
+/* Reports the date if something calls it a birthday. */
+void pii_dates_add(struct detect *d, uint32_t start, uint32_t end, struct hints h, const char *sub);
 
 /* national.c: `digits` are the digits of start..end without separators. */
 bool pii_national_digits(struct detect *d, uint32_t start, uint32_t end, const char *digits, size_t len,
@@ -142,6 +148,8 @@ void pii_secret_assign(struct detect *d, uint32_t at);
 /* The value behind `Basic ` or `Bearer `; false when neither ends at `at`. */
 bool pii_secret_scheme(struct detect *d, uint32_t at);
 void pii_secret_tilde(struct detect *d, uint32_t at);
+/* user:password@tcp(host:3306)/name: the at-sign is at `at`. */
+void pii_secret_dsn(struct detect *d, uint32_t at);
 void pii_secret_value(struct detect *d);
 bool pii_secret_dummy(struct slice value); /* placeholders and examples */
 /* Can a key with these hints have that value? */

@@ -70,7 +70,8 @@ static void run_read(const struct detect *d, const struct word *w, struct run *r
         r->paren = open = true;
     }
     if (detect_before(d, r->start) == '+' &&
-        !(r->start > 1 && (ch_alnum(d->p[r->start - 2]) || d->p[r->start - 2] == ')'))) {
+        !(r->start > 1 &&
+          (ch_alnum(d->p[r->start - 2]) || d->p[r->start - 2] == ')' || d->p[r->start - 2] == '~'))) {
         r->start--;
         r->plus = true;
     }
@@ -117,7 +118,8 @@ static int digits_int(const char *p, size_t len) {
 
 /* 1982-05-17, 17.05.1982, 05/17/1982, 17-05-1982: three groups of a calendar day. */
 static bool run_is_date(const struct run *r) {
-    if (r->groups < 3 || r->plus || r->paren || r->sep[1] != r->sep[2] || r->sep[1] == ' ')
+    if (r->groups < 3 || r->plus || r->paren || r->sep[1] != r->sep[2] || r->sep[1] == ' ' ||
+        (r->groups > 3 && r->sep[3] == r->sep[2]))
         return false;
     const char *g = r->digits;
     if (r->len[0] == 4 && r->len[1] <= 2 && r->len[2] <= 2)
@@ -134,9 +136,9 @@ static bool run_is_date(const struct run *r) {
 }
 
 static void date_read(struct detect *d, const struct run *r, struct hints h) {
-    if (detect_wants(d, PII_DATE_OF_BIRTH) && (h.label | h.near) & HINT_DOB &&
-        r->len[r->groups > 2 ? 2 : 0] >= 2)
-        pii_detect_add(d, r->start, r->stop[2], PII_DATE_OF_BIRTH, h.label & HINT_DOB ? 95 : 80, "numeric");
+    static const char epoch[] = "19700101"; /* a default, unless a label says what it is */
+    if (r->len[2] >= 2 && (h.label & HINT_DOB || r->count < 8 || memcmp(r->digits, epoch, 8) != 0))
+        pii_dates_add(d, r->start, r->stop[2], h, "numeric");
 }
 
 static bool word_after(const struct detect *d, uint32_t at) {
@@ -273,6 +275,39 @@ static uint32_t extension(const struct detect *d, uint32_t at) {
     return i > digits && i - digits < 7 && !word_after(d, i) ? i : at;
 }
 
+/* 070-667 12 08, 08/433 42 52: only the area code is set apart by another sign. */
+static bool area_apart(const struct run *r) {
+    if (r->sep[1] != '-' && r->sep[1] != '/')
+        return false;
+    for (uint32_t g = 2; g < r->groups; g++)
+        if (r->sep[g] != ' ' || r->len[g] > 3)
+            return false;
+    return r->len[0] <= 5 && r->groups > 3;
+}
+
+/* <Buffer 08 07 06 05 04>: one of many bytes in hexadecimal digits. */
+static bool in_dump(const struct detect *d, const struct run *r) {
+    for (uint32_t g = 0; g < r->groups; g++)
+        if (r->len[g] != 2 || (g && r->sep[g] != ' '))
+            return false;
+    const uint32_t at = r->start, end = r->stop[r->groups - 1];
+    const bool before = at > 3 && d->p[at - 1] == ' ' && ch_hex(d->p[at - 2]) && ch_hex(d->p[at - 3]) &&
+                        !ch_alnum(d->p[at - 4]);
+    const bool after = d->n - end > 2 && d->p[end] == ' ' && ch_hex(d->p[end + 1]) && ch_hex(d->p[end + 2]) &&
+                       !ch_alnum(detect_at(d, end + 3));
+    return before || after || (detect_at(d, end) == '>' && r->digits[0] == '0');
+}
+
+/* A line of only digits and blanks, beside another one: rows of numbers. */
+static bool in_rows(const struct detect *d, const struct run *r) {
+    const uint32_t at = r->start, end = r->stop[r->groups - 1];
+    for (uint32_t g = 1; g < r->groups; g++)
+        if (r->sep[g] != ' ')
+            return false;
+    const bool alone = (at == 0 || d->p[at - 1] == '\n') && (end == d->n || d->p[end] == '\n');
+    return alone && ((at > 1 && ch_digit(d->p[at - 2])) || ch_digit(detect_at(d, end + 1)));
+}
+
 /* The score of a national number by its shape alone; 0: none. */
 static unsigned national_shape(const struct run *r) {
     const uint32_t g = r->groups;
@@ -289,7 +324,10 @@ static unsigned national_shape(const struct run *r) {
                    : r->sep[k + 1] == ' ' ? 50
                                           : 0;
     }
-    if (first == '0' && r->count >= 9 && r->count <= 11 && g >= 3 && g <= 5 && !r->mixed &&
+    if (g == 5 && first == '8' && r->count == 11 && r->len[0] == 1 && r->len[1] == 3 && r->len[2] == 3 &&
+        r->paren && r->sep[1] == '(')
+        return 75; /* 8 (916) 973-13-64 */
+    if (first == '0' && r->count >= 9 && r->count <= 11 && g >= 3 && g <= 5 && (!r->mixed || area_apart(r)) &&
         r->sep[g - 1] != '/') {
         for (uint32_t i = 0; i < g; i++)
             if (r->len[i] < 2 || r->len[i] > 5)
@@ -331,8 +369,12 @@ static bool phone_read(struct detect *d, const struct run *r, struct hints h, ui
     if (!detect_wants(d, PII_PHONE))
         return false;
     const bool label = (h.label & HINT_PHONE) != 0;
-    const bool named = label || (h.near & HINT_PHONE) != 0;
-    const uint32_t skip = r->digits[0] == '0' && r->digits[1] == '0' ? 2 : 0;
+    const uint32_t last = label || r->plus ? HINT_PHONE : pii_context_last(d, r->start);
+    /* "reference 626 227 9120" is none, wherever a telephone is mentioned */
+    const bool other = last & (HINT_ID | HINT_VERSION) && !(last & HINT_PHONE);
+    const bool named = label || (h.near & HINT_PHONE && !other);
+    const bool decimal = r->groups == 2 && r->sep[1] == '.';
+    const uint32_t skip = r->digits[0] == '0' && r->digits[1] == '0' && !decimal ? 2 : 0;
     unsigned score = 0;
     uint32_t groups = r->groups;
     if (r->plus) {
@@ -348,6 +390,8 @@ static bool phone_read(struct detect *d, const struct run *r, struct hints h, ui
     }
     if (!score)
         score = national_shape(r);
+    if (!named && !r->plus && score && (in_dump(d, r) || in_rows(d, r)))
+        return false;
     if (!r->plus && named && loose_shape(r) && !ssn_shape(r) &&
         !(h.label & (HINT_ID | HINT_VERSION | HINT_CARD | HINT_SSN | HINT_DOB))) {
         const unsigned loose = label            ? (r->groups == 1 ? 75 : 85)
@@ -359,7 +403,8 @@ static bool phone_read(struct detect *d, const struct run *r, struct hints h, ui
     }
     if (!score || !groups)
         return false;
-    if (h.label & (HINT_ID | HINT_VERSION | HINT_CARD | HINT_IP | HINT_SSN | HINT_NATIONAL) && !label)
+    if ((other && score < 70) ||
+        (h.label & (HINT_ID | HINT_VERSION | HINT_CARD | HINT_IP | HINT_SSN | HINT_NATIONAL) && !label))
         score = score > 35 ? score - 35 : 0;
     uint32_t end = r->stop[groups - 1];
     const uint32_t ext = extension(d, end);
@@ -467,6 +512,8 @@ uint32_t pii_digits_read(struct detect *d, const struct word *w) {
             return end;
         if (len == 1 && detect_before(d, at) != '(')
             return skip_number(d, at);
+    } else if (len == 4 && (c == '\xe5' || c == '\xeb') && pii_dates_units(d, at, &end)) {
+        return end;
     } else if (ch_alpha(c)) {
         if (w->len <= 4 && ch_hex(c) && (pii_network_mac(d, at, &end) || pii_network_ipv6(d, at, &end)))
             return end;

@@ -148,6 +148,8 @@ static void read_punct(struct detect *d, uint32_t at) {
     const char c = d->p[at], next = detect_at(d, at + 1);
     switch (c) {
     case '@':
+        if (next == 't' && detect_at(d, at + 4) == '(')
+            pii_secret_dsn(d, at);
         pii_network_email(d, at);
         break;
     case '%':
@@ -270,6 +272,9 @@ static inline bool number_alone(const struct detect *d, const struct word *w) {
         return (!ch_digit(next) && next != '(') || word_digits_near(w) < 7;
     case '_': /* a card in fours */
         return w->len != 4 || !ch_digit(next);
+    case '\xe5': /* a year in Chinese, Japanese or Korean */
+    case '\xeb':
+        return w->len != 4;
     case '-':
     case '(':
     case ')':

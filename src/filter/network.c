@@ -2,9 +2,14 @@
 #include "filter/checks.h"
 #include "filter/detect.h"
 
+#include "base/mem.h"
+
 #define EMAIL_LOCAL_MAX 64
 #define EMAIL_DOMAIN_MAX 253
 #define URL_MAX 4096
+#define MINOR_MAX 9    /* characters of a version that starts with 0. */
+#define HEADER_BACK 96 /* bytes before the id of a message, of those before it */
+#define SLICE_MAX 6    /* characters of start::step in brackets */
 
 bool pii_network_mac(struct detect *d, uint32_t at, uint32_t *ret_end) {
     if (!detect_wants(d, PII_MAC) || d->n - at < 14 || !pii_detect_starts(d, at))
@@ -56,6 +61,28 @@ static bool dotted_quad(const struct detect *d, uint32_t at, uint32_t *ret_end) 
     return !ch_alnum(detect_at(d, i)) && !(detect_at(d, i) == '.' && ch_digit(detect_at(d, i + 1)));
 }
 
+/* 255.255.240.0 */
+static bool is_mask(struct slice text) {
+    uint32_t bits = 0;
+    struct slice part;
+    if (!slice_starts(text, SLICE("255.")))
+        return false;
+    for (unsigned i = 0; i < 4; i++) {
+        slice_cut(&text, '.', &part);
+        unsigned value = 0;
+        for (size_t k = 0; k < part.len; k++)
+            value = value * 10 + (unsigned)(part.ptr[k] - '0');
+        bits = bits << 8 | value;
+    }
+    return (~bits & (~bits + 1)) == 0;
+}
+
+/* requests>=2.28.0.1, ~=1.0.0.2: a version. */
+static bool compared(const struct detect *d, uint32_t at) {
+    const char c = at > 1 ? d->p[at - 2] : '\0';
+    return detect_before(d, at) == '=' && (c == '>' || c == '<' || c == '~' || c == '=' || c == '!');
+}
+
 bool pii_network_ipv4(struct detect *d, uint32_t at, uint32_t *ret_end) {
     static const char *const nobody[] = {"127.0.0.1", "0.0.0.0", "255.255.255.255",
                                          "1.0.0.0",   "1.2.3.4", NULL};
@@ -66,14 +93,19 @@ bool pii_network_ipv4(struct detect *d, uint32_t at, uint32_t *ret_end) {
     if (before == '/' && at > 1 && ch_alnum(d->p[at - 2])) /* Chrome/108.0.0.0 */
         return true;
     const struct slice text = slice_of(d->p + at, *ret_end - at);
-    if (slice_is_any(text, nobody) || detect_at(d, *ret_end) == '-')
+    if (slice_is_any(text, nobody) || detect_at(d, *ret_end) == '-' || is_mask(text) || compared(d, at))
         return true;
     const struct hints h = pii_context_of(d, at, *ret_end);
     unsigned score = 90;
-    if (h.label & HINT_VERSION || (h.near & HINT_VERSION && !(h.label & HINT_IP)))
+    if (text.len <= MINOR_MAX && text.ptr[0] == '0' && !((h.label | h.near) & HINT_IP))
+        score = 30; /* 0.7.100.3 */
+    else if (h.label & HINT_VERSION || (h.near & HINT_VERSION && !(h.label & HINT_IP)))
         score = 30;
-    else if (text.len == 7 && !((h.label | h.near) & HINT_IP)) /* 1.2.3.4 and similar are mostly versions */
-        score = 55;
+    else if (text.len == 7 && !((h.label | h.near) & HINT_IP)) /* sections and versions, but 8.8.8.8 */
+        score = text.ptr[0] == text.ptr[6] || before == '/' || before == '@' ||
+                        detect_at(d, *ret_end) == ':' || detect_at(d, *ret_end) == '/'
+                    ? 55
+                    : 45;
     pii_detect_add(d, at, *ret_end, PII_IP, score, "ipv4");
     return true;
 }
@@ -125,6 +157,8 @@ bool pii_network_ipv6(struct detect *d, uint32_t at, uint32_t *ret_end) {
         return false;
     if (digits == 0 && groups < 4) /* abc::def is a path in some languages */
         return false;
+    if (before == '[' && groups <= 2 && i - at <= SLICE_MAX && at > 1 && ch_alnum(d->p[at - 2]))
+        return false; /* sample[1::2] */
     const struct slice text = slice_of(d->p + at, i - at);
     *ret_end = i;
     if (slice_is(text, "::1") || (gap && groups == 1 && !slice_starts(text, SLICE("fe")) && text.len < 7))
@@ -211,6 +245,19 @@ static uint32_t glued_end(const struct detect *d, uint32_t tld, uint32_t end) {
     return digits >= 7 && ch_digit(d->p[i]) && slice_is_any(slice_of(d->p + tld, i - tld), names) ? i : end;
 }
 
+/* Message-ID: <…>, In-Reply-To: <…>, References: <…> <…>: no address of anybody. */
+static bool message_id(const struct detect *d, uint32_t at) {
+    const uint32_t from = at > HEADER_BACK ? at - HEADER_BACK : 0;
+    const struct slice near = slice_of(d->p + from, at - from);
+    const char *const line = memrchr(near.ptr, '\n', near.len);
+    const struct slice head = line ? slice_of(line + 1, (size_t)(near.ptr + near.len - line) - 1) : near;
+    static const char *const names[] = {"message-id:", "in-reply-to:", "references:"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (slice_eq_nocase(slice_upto(head, strlen(names[i])), slice_str(names[i])))
+            return true;
+    return false;
+}
+
 void pii_network_email(struct detect *d, uint32_t at) {
     if (!detect_wants(d, PII_EMAIL))
         return;
@@ -236,6 +283,8 @@ void pii_network_email(struct detect *d, uint32_t at) {
     else if (detect_at(d, end) == '+' && ch_digit(detect_at(d, end + 1)))
         pii_digits_glued(d, end + 1);
     end = glued;
+    if (detect_before(d, start) == '<' && detect_at(d, end) == '>' && message_id(d, start))
+        return;
     pii_detect_add(d, start, end, PII_EMAIL, 97, "email");
 }
 
@@ -335,7 +384,9 @@ bool pii_network_iban(struct detect *d, uint32_t at, uint32_t *ret_end) {
         }
         i++;
     }
-    if (len != want || ch_alnum(detect_at(d, i)) || !pii_check_iban(bare, len))
+    if (len != want || ch_alnum(detect_at(d, i)) ||
+        (sep && detect_at(d, i) == sep && ch_alnum(detect_at(d, i + 1)) && sep == '-') ||
+        (sep && d->p[at + 4] != sep) || !pii_check_iban(bare, len))
         return false;
     pii_detect_add(d, at, i, PII_IBAN, 97, "iban");
     *ret_end = i;

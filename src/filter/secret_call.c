@@ -227,6 +227,11 @@ static void text_behind_word(struct detect *d, uint32_t at, struct slice v) {
             add(d, v, "sql");
         return;
     }
+    if (slice_eq_nocase(word, SLICE("ConvertTo-SecureString"))) {
+        if (is_password(v, true))
+            add(d, v, "call");
+        return;
+    }
     const uint32_t before = blanks_before(d, start);
     const bool listed = before > 0 && (d->p[before - 1] == ',' || d->p[before - 1] == '(');
     if (word.len < 3 || word.ptr[0] == '-')
@@ -294,7 +299,7 @@ static void long_option(struct detect *d, uint32_t at) {
     while (is_blank(detect_at(d, end)))
         end++;
     const struct slice v = word_at(d, end);
-    if (v.len && v.ptr[0] != '-' && v.ptr[0] != '$' && keyed(d, name, v))
+    if (v.len && v.ptr[0] != '-' && v.ptr[0] != '$' && v.ptr[0] != '(' && keyed(d, name, v))
         add(d, v, "option");
 }
 
@@ -332,6 +337,8 @@ void pii_secret_option(struct detect *d, uint32_t at) {
         return;
     if (d->p[at - 2] == '-')
         long_option(d, at);
+    else if (is_blank(d->p[at - 2]) && ch_is(d->p[at], CH_UPPER) && ch_alpha(detect_at(d, at + 1)))
+        long_option(d, at); /* PowerShell: -Password x */
     else if (is_blank(d->p[at - 2]) && memchr("paPw", d->p[at], 4))
         short_option(d, at);
 }

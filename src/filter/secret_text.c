@@ -8,6 +8,12 @@
 #include "base/mem.h"
 
 #define VALUE_MIN 8
+#define COOKIE_MIN 16
+#define COOKIE_BACK 512 /* bytes between the name of the header and a cookie */
+#define AWS_SECRET_LEN 40
+#define AWS_PARTNER_FAR 120 /* bytes between id and secret, and the secret */
+#define DSN_MAX 128
+#define NAME_DIGITS 3 /* in the name of a constant or a type */
 #define PASSWORD_MIN 5
 #define VALUE_MAX 512
 #define NUMBER_MIN 14       /* minimum of digits alone that count as a key */
@@ -192,6 +198,24 @@ static bool is_published(struct slice key) {
     return false;
 }
 
+struct shape {
+    uint32_t digits, upper, lower, other, hex;
+};
+
+/* The number of characters of each class, indexed by the bits of enum chars_class. */
+static struct shape shape_of(struct slice v) {
+    uint32_t count[CH_HEX << 1] = {0};
+    for (size_t i = 0; i < v.len; i++)
+        count[pii_chars_table[(uint8_t)v.ptr[i]] & (CH_DIGIT | CH_UPPER | CH_LOWER | CH_HEX)]++;
+    const uint32_t upper_hex = count[CH_UPPER | CH_HEX], lower_hex = count[CH_LOWER | CH_HEX];
+    const uint32_t digits = count[CH_DIGIT | CH_HEX];
+    return (struct shape){.digits = digits,
+                          .upper = count[CH_UPPER] + upper_hex,
+                          .lower = count[CH_LOWER] + lower_hex,
+                          .hex = digits + upper_hex + lower_hex,
+                          .other = count[0]};
+}
+
 static bool jwt_read(struct detect *d, uint32_t at, uint32_t *ret_end) {
     uint32_t i = at, dots = 0, part = 0, part_len[3] = {0};
     while (i < d->n && i - at < PII_SECRET_MAX) {
@@ -216,6 +240,37 @@ static bool jwt_read(struct detect *d, uint32_t at, uint32_t *ret_end) {
     pii_detect_add(d, at, i, PII_SECRET, 96, "jwt");
     *ret_end = i;
     return true;
+}
+
+/* The secret half of a key of AWS: 40 characters of base64 soon behind its id, in a call or a table. */
+static void aws_partner(struct detect *d, uint32_t at) {
+    const uint32_t stop = d->n - at < AWS_PARTNER_FAR ? d->n : at + AWS_PARTNER_FAR;
+    uint32_t run = 0;
+    for (uint32_t i = at; i <= stop && i <= d->n; i++) {
+        const char c = detect_at(d, i);
+        if (i < d->n && (ch_alnum(c) || c == '+' || c == '/')) {
+            run++;
+            continue;
+        }
+        const struct slice v = slice_of(d->p + i - run, run);
+        const struct shape s = run == AWS_SECRET_LEN && c != '=' ? shape_of(v) : (struct shape){0};
+        if (s.digits && s.upper && s.lower && s.hex < v.len && pii_check_entropy(v.ptr, v.len) >= 400) {
+            pii_detect_add(d, i - run, i, PII_SECRET, 80, "aws-secret-key");
+            return;
+        }
+        run = 0;
+    }
+}
+
+void pii_secret_dsn(struct detect *d, uint32_t at) {
+    uint32_t start = at;
+    while (start > 0 && at - start < DSN_MAX && !ch_space(d->p[start - 1]) && d->p[start - 1] != ':' &&
+           !ch_is(d->p[start - 1], CH_QUOTE))
+        start--;
+    const struct slice v = slice_of(d->p + start, at - start);
+    if (detect_wants(d, PII_SECRET) && slice_starts(slice_of(d->p + at, d->n - at), SLICE("@tcp(")) &&
+        start > 1 && d->p[start - 1] == ':' && ch_alnum(d->p[start - 2]) && v.len > 2 && !pii_secret_dummy(v))
+        pii_detect_add(d, start, at, PII_SECRET, 85, "url-credentials");
 }
 
 static bool try_formats(struct detect *d, uint32_t at, uint32_t *ret_end) {
@@ -246,6 +301,8 @@ static bool try_formats(struct detect *d, uint32_t at, uint32_t *ret_end) {
     if (detect_before(d, at) == '.' && detect_at(d, best) == '.' && ch_alpha(detect_at(d, best + 1)))
         return false; /* the middle of a file's name: box.ico-7a388b69….png */
     pii_detect_add(d, at, best, PII_SECRET, 95, found->sub);
+    if (d->p[at] == 'A' && slice_is(slice_str(found->sub), "aws-access-key"))
+        aws_partner(d, best);
     *ret_end = best;
     return true;
 }
@@ -349,24 +406,6 @@ bool pii_secret_odd(struct detect *d, uint32_t at, unsigned len, uint32_t *ret_e
 
 /* --- values that a key identifies as secret --- */
 
-struct shape {
-    uint32_t digits, upper, lower, other, hex;
-};
-
-/* The number of characters of each class, indexed by the bits of enum chars_class. */
-static struct shape shape_of(struct slice v) {
-    uint32_t count[CH_HEX << 1] = {0};
-    for (size_t i = 0; i < v.len; i++)
-        count[pii_chars_table[(uint8_t)v.ptr[i]] & (CH_DIGIT | CH_UPPER | CH_LOWER | CH_HEX)]++;
-    const uint32_t upper_hex = count[CH_UPPER | CH_HEX], lower_hex = count[CH_LOWER | CH_HEX];
-    const uint32_t digits = count[CH_DIGIT | CH_HEX];
-    return (struct shape){.digits = digits,
-                          .upper = count[CH_UPPER] + upper_hex,
-                          .lower = count[CH_LOWER] + lower_hex,
-                          .hex = digits + upper_hex + lower_hex,
-                          .other = count[0]};
-}
-
 static bool is_uuid(struct slice v) {
     if (v.len != 36)
         return false;
@@ -439,7 +478,7 @@ static bool is_code(struct slice v, bool quoted) {
     }
     if (dots && is_member(v, quoted, dots))
         return true;
-    if (!quoted && v.len && v.ptr[v.len - 1] == '?')
+    if (!quoted && v.len && v.ptr[v.len - 1] == '?' && !shape_of(v).digits)
         return true; /* password: String? */
     return v.ptr[0] == '/' || v.ptr[0] == '.' || v.ptr[0] == '@' || v.ptr[0] == '&' || v.ptr[0] == '*';
 }
@@ -492,6 +531,17 @@ static bool names_a_name(struct slice key) {
     return key.len > 4 && slice_eq_nocase(slice_from(key, key.len - 4), SLICE("name"));
 }
 
+static bool names_password(struct slice key) {
+    static const char *const words[] = {"pass",  "pwd",   "kennwort", "contrase",   "senha",   "wachtwoord",
+                                        "haslo", "heslo", "losenord", "adgangskod", "salasana"};
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (pii_secret_has(key, words[i]))
+            return true;
+    const size_t at = key.len < 2 ? 0 : key.len - 2;
+    return key.len >= 2 && slice_eq_nocase(slice_from(key, at), SLICE("pw")) &&
+           (at == 0 || !ch_alpha(key.ptr[at - 1]));
+}
+
 static bool value_fits(struct slice key, struct slice v, uint32_t hints, bool quoted, const char **ret_sub) {
     const struct shape s = shape_of(v);
     if (v.len < PASSWORD_MIN || v.len > VALUE_MAX || is_code(v, quoted))
@@ -508,8 +558,7 @@ static bool value_fits(struct slice key, struct slice v, uint32_t hints, bool qu
     }
     if (!(hints & HINT_SECRET) || hints & (HINT_PUBLIC | HINT_ID) || names_a_name(key))
         return false;
-    const bool password = pii_secret_has(key, "pass") || pii_secret_has(key, "pwd");
-    if (password) {
+    if (names_password(key)) {
         *ret_sub = "password";
         if (pii_letters_random(v))
             return pii_check_entropy(v.ptr, v.len) >= 180;
@@ -527,6 +576,8 @@ static bool value_fits(struct slice key, struct slice v, uint32_t hints, bool qu
                pii_secret_has(key, "tokenvalue");
     if (v.len < 10 || s.other * 3 > v.len)
         return false;
+    if (!quoted && s.digits <= NAME_DIGITS && (pii_secret_has(v, "token") || pii_secret_has(v, "secret")))
+        return false; /* progressToken: ProgressTokenSchema$1 */
     return looks_random(v, s, false);
 }
 
@@ -606,6 +657,7 @@ static void header_read(struct detect *d, uint32_t start) {
     while (end < d->n && end - start < VALUE_MAX * 4 && d->p[end] != '\n' && !ch_is(d->p[end], CH_QUOTE))
         end++;
     const struct slice v = slice_of(d->p + start, end - start);
+    const uint32_t bare = start;
     for (size_t i = 0; i < ARRAY_LEN(schemes); i++) {
         const size_t len = strlen(schemes[i]);
         if (v.len > len && slice_eq_nocase(slice_upto(v, len), slice_of(schemes[i], len)))
@@ -621,6 +673,8 @@ static void header_read(struct detect *d, uint32_t start) {
     const struct shape s = shape_of(value);
     if (!s.digits && (!s.upper || !s.lower || value.len < 12 || memchr(value.ptr, '.', value.len)))
         return;
+    if (!s.digits && start == bare && !pii_letters_random(value))
+        return; /* exports.startAuthorization = startAuthorization */
     pii_detect_add(d, start, stop, PII_SECRET, 85, "authorization");
 }
 
@@ -720,6 +774,15 @@ static struct slice past_modifiers(struct slice key) {
     return key;
 }
 
+/* On a line of the header Cookie or Set-Cookie. */
+static bool in_cookie(const struct detect *d, uint32_t at) {
+    const uint32_t from = at > COOKIE_BACK ? at - COOKIE_BACK : 0;
+    const char *line = memrchr(d->p + from, '\n', at - from);
+    const struct slice head =
+        line ? slice_of(line, at - (uint32_t)(line - d->p)) : slice_of(d->p + from, at - from);
+    return memmem(head.ptr, head.len, "ookie: ", 7) != NULL;
+}
+
 static void assign_value(struct detect *d, uint32_t sign, uint32_t start, uint32_t end, char quote) {
     uint32_t key_start = 0;
     struct slice key = pii_context_key(d, sign, &key_start);
@@ -738,9 +801,12 @@ static void assign_value(struct detect *d, uint32_t sign, uint32_t start, uint32
         if (!hints)
             hints = neighbour_hints(d, key_start, &key);
     }
+    const struct slice v = slice_of(d->p + start, end - start);
+    if (hints & HINT_SESSION && !quote && d->p[sign] == '=' && v.len >= COOKIE_MIN && in_cookie(d, sign) &&
+        !pii_secret_dummy(v) && looks_random(v, shape_of(v), false))
+        pii_detect_add(d, start, end, PII_SECRET, 75, "cookie");
     if (!(hints & (HINT_SECRET | HINT_VENDOR)))
         return;
-    const struct slice v = slice_of(d->p + start, end - start);
     const char *sub;
     if (!pii_secret_fits(key, v, hints, quote != 0, &sub))
         return;
@@ -819,6 +885,8 @@ __attribute__((noinline)) static void assign_read(struct detect *d, uint32_t at)
     if (!quote && !ch_is(d->p[i], CH_DIGIT | CH_UPPER | CH_LOWER | CH_URL64 | CH_B64) &&
         memchr("[{(<$&*,;", d->p[i], 9))
         return;
+    if (!quote && d->p[at - 1] == '?' && d->p[at] == ':')
+        return; /* a type: token?: Base64Url */
     const uint32_t end = value_stop(d, i, quote, slashes, d->p[at] == ':');
     if (end)
         assign_value(d, at, i, end, quote);

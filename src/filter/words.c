@@ -45,6 +45,25 @@ static const struct word vocabulary[] = {
     {"telefon", HINT_PHONE},
     {"telefono", HINT_PHONE},
     {"telefone", HINT_PHONE},
+    {"telefoon", HINT_PHONE},
+    {"telefonnummer", HINT_PHONE},
+    {"telefonu", HINT_PHONE},
+    {"telefonem", HINT_PHONE},
+    {"telefonisch", HINT_PHONE},
+    {"telefonische", HINT_PHONE},
+    {"telefonnr", HINT_PHONE},
+    {"telnr", HINT_PHONE},
+    {"komorka", HINT_PHONE},
+    {"telefoonnummer", HINT_PHONE},
+    {"handynummer", HINT_PHONE},
+    {"mobilnummer", HINT_PHONE},
+    {"cellulare", HINT_PHONE},
+    {"gsm", HINT_PHONE},
+    {"bereikbaar", HINT_TALK},
+    {"erreichbar", HINT_TALK},
+    {"joindre", HINT_TALK},
+    {"llamar", HINT_TALK},
+    {"chiamare", HINT_TALK},
     {"celular", HINT_PHONE},
     {"movil", HINT_PHONE},
     {"portable", HINT_PHONE},
@@ -76,7 +95,7 @@ static const struct word vocabulary[] = {
     {"ssns", HINT_SSN},
     {"socialsecurity", HINT_SSN},
     {"social", HINT_SOCIAL},
-    {"security", HINT_SOCIAL},
+    {"security", HINT_SECURITY},
     {"itin", HINT_SSN},
     {"tin", HINT_SSN | HINT_NATIONAL},
     {"taxpayer", HINT_SSN | HINT_NATIONAL},
@@ -137,17 +156,39 @@ static const struct word vocabulary[] = {
     {"birthdt", HINT_DOB},
     {"birthdates", HINT_DOB},
     {"urodzenia", HINT_DOB},
+    {"geb", HINT_DOB},
+    {"gebdatum", HINT_DOB},
+    {"nato", HINT_DOB},
+    {"nata", HINT_DOB},
+    {"nacido", HINT_DOB},
+    {"nacida", HINT_DOB},
+    {"urodzony", HINT_DOB},
+    {"urodzona", HINT_DOB},
+    {"fodt", HINT_DOB},
+    {"fodd", HINT_DOB},
+    {"fodelsedatum", HINT_DOB},
+    {"fodselsdato", HINT_DOB},
+    {"dogum", HINT_DOB},
+    {"datanascita", HINT_DOB},
+    {"datenaissance", HINT_DOB},
+    {"fechanacimiento", HINT_DOB},
+    {"datanascimento", HINT_DOB},
     {"email", HINT_EMAIL},
     {"mail", HINT_EMAIL},
     {"number", HINT_NUMBER},
     {"no", HINT_NUMBER},
     {"num", HINT_NUMBER},
+    {"nr", HINT_NUMBER},
+    {"nummer", HINT_NUMBER},
+    {"numero", HINT_NUMBER},
+    {"n", HINT_NUMBER},
     {"user", HINT_USER},
     {"customer", HINT_USER},
 
     {"password", HINT_SECRET},
     {"passwd", HINT_SECRET},
     {"pwd", HINT_SECRET},
+    {"pw", HINT_SECRET},
     {"passphrase", HINT_SECRET},
     {"pass", HINT_SECRET},
     {"secret", HINT_SECRET},
@@ -183,6 +224,20 @@ static const struct word vocabulary[] = {
     {"psk", HINT_SECRET},
     {"salt", HINT_SECRET},
     {"pat", HINT_SECRET},
+    {"senha", HINT_SECRET},
+    {"wachtwoord", HINT_SECRET},
+    {"haslo", HINT_SECRET},
+    {"heslo", HINT_SECRET},
+    {"losenord", HINT_SECRET},
+    {"adgangskode", HINT_SECRET},
+    {"salasana", HINT_SECRET},
+    {"sifre", HINT_SECRET},
+    {"session", HINT_SESSION},
+    {"sessionid", HINT_SESSION},
+    {"sessid", HINT_SESSION},
+    {"phpsessid", HINT_SESSION},
+    {"jsessionid", HINT_SESSION},
+    {"sid", HINT_SESSION},
 
     {"next", HINT_PUBLIC},
     {"page", HINT_PUBLIC},
@@ -302,6 +357,48 @@ static const struct word vocabulary[] = {
     {"partition", HINT_ID},
     {"item", HINT_ID},
     {"row", HINT_ID},
+    {"orders", HINT_ID},
+    {"case", HINT_ID},
+    {"booking", HINT_ID},
+    {"siret", HINT_ID},
+    {"siren", HINT_ID},
+    {"hrb", HINT_ID},
+    {"ndc", HINT_ID},
+    {"cas", HINT_ID},
+    {"asin", HINT_ID},
+    {"lot", HINT_ID},
+    {"bestellung", HINT_ID},
+    {"bestellnummer", HINT_ID},
+    {"bestellnr", HINT_ID},
+    {"auftrag", HINT_ID},
+    {"auftragsnummer", HINT_ID},
+    {"kundennummer", HINT_ID},
+    {"rechnung", HINT_ID},
+    {"rechnungsnummer", HINT_ID},
+    {"sendungsnummer", HINT_ID},
+    {"vorgangsnummer", HINT_ID},
+    {"vorgang", HINT_ID},
+    {"aktenzeichen", HINT_ID},
+    {"referenz", HINT_ID},
+    {"commande", HINT_ID},
+    {"facture", HINT_ID},
+    {"suivi", HINT_ID},
+    {"dossier", HINT_ID},
+    {"pedido", HINT_ID},
+    {"factura", HINT_ID},
+    {"fatura", HINT_ID},
+    {"referencia", HINT_ID},
+    {"seguimiento", HINT_ID},
+    {"ordine", HINT_ID},
+    {"fattura", HINT_ID},
+    {"riferimento", HINT_ID},
+    {"bestelling", HINT_ID},
+    {"factuur", HINT_ID},
+    {"klantnummer", HINT_ID},
+    {"ordernummer", HINT_ID},
+    {"ordernr", HINT_ID},
+    {"zamowienie", HINT_ID},
+    {"siparis", HINT_ID},
 
     {"version", HINT_VERSION},
     {"versions", HINT_VERSION},
@@ -327,7 +424,6 @@ static const struct word vocabulary[] = {
     {"cnpj", HINT_NATIONAL},
     {"curp", HINT_NATIONAL},
     {"rut", HINT_NATIONAL},
-    {"run", HINT_NATIONAL},
     {"dni", HINT_NATIONAL},
     {"nie", HINT_NATIONAL},
     {"nif", HINT_NATIONAL},
@@ -365,7 +461,6 @@ static const struct word vocabulary[] = {
     {"afm", HINT_NATIONAL},
     {"tckn", HINT_NATIONAL},
     {"kimlik", HINT_NATIONAL},
-    {"rrn", HINT_NATIONAL},
     {"mynumber", HINT_NATIONAL},
     {"hkid", HINT_NATIONAL},
     {"mykad", HINT_NATIONAL},
@@ -496,12 +591,70 @@ static const struct word vocabulary[] = {
     {"braintree", HINT_VENDOR},
 };
 
+/* The first letter is missing where it may be a capital. Korean, Chinese and Japanese have none. */
+static const struct word foreign[] = {
+    {"елефон", HINT_PHONE},
+    {"обильн", HINT_PHONE},
+    {"τηλ", HINT_PHONE},
+    {"טלפון", HINT_PHONE},
+    {"هاتف", HINT_PHONE},
+    {"जन्म", HINT_DOB},
+    {"电话", HINT_PHONE},
+    {"電話", HINT_PHONE},
+    {"手机", HINT_PHONE},
+    {"手機", HINT_PHONE},
+    {"携帯", HINT_PHONE},
+    {"话：", HINT_PHONE},
+    {"전화", HINT_PHONE},
+    {"휴대폰", HINT_PHONE},
+    {"연락처", HINT_PHONE},
+    {"\xe2\x98\x8e", HINT_PHONE},     /* a telephone */
+    {"\xf0\x9f\x93\x9e", HINT_PHONE}, /* a handset */
+    {"\xf0\x9f\x93\xb1", HINT_PHONE}, /* a mobile */
+    {"éléphone", HINT_PHONE},
+    {"eléfono", HINT_PHONE},
+    {"óvil", HINT_PHONE},
+    {"atum narození", HINT_DOB},
+    {"ата рождения", HINT_DOB},
+    {"ата народження", HINT_DOB},
+    {"родил", HINT_DOB},
+    {"γέννησης", HINT_DOB},
+    {"生年月日", HINT_DOB},
+    {"出生", HINT_DOB},
+    {"生日", HINT_DOB},
+    {"생년월일", HINT_DOB},
+    {"생일", HINT_DOB},
+    {"né le", HINT_DOB},
+    {"née le", HINT_DOB},
+    {"né(e)", HINT_DOB},
+    {"født", HINT_DOB},
+    {"ødselsdato", HINT_DOB},
+    {"född", HINT_DOB},
+    {"ödelsedatum", HINT_DOB},
+    {"yntymä", HINT_DOB},
+    {"oğum", HINT_DOB},
+    {"zületési", HINT_DOB},
+    {"ontraseña", HINT_SECRET},
+    {"ароль", HINT_SECRET},
+    {"密码", HINT_SECRET},
+    {"密碼", HINT_SECRET},
+    {"パスワード", HINT_SECRET},
+    {"비밀번호", HINT_SECRET},
+    {"身份证", HINT_NATIONAL},
+    {"주민등록", HINT_NATIONAL},
+    {"マイナンバー", HINT_NATIONAL},
+    {"écurité sociale", HINT_NATIONAL},
+};
+
 struct words {
     uint32_t marks[1024]; /* of the words by their first two letters, a bit each: most texts have others */
     uint32_t hot[1024];   /* of those that make a key worth a look, as its first word */
     uint32_t hot_later[1024];    /* and as another one */
     uint16_t slots[WORDS_SLOTS]; /* index + 1 */
     uint8_t len[ARRAY_LEN(vocabulary)];
+    uint8_t far[2048]; /* the first foreign word, index + 1, by the first of its characters beyond ASCII */
+    uint8_t far_next[ARRAY_LEN(foreign)];
+    uint8_t far_at[ARRAY_LEN(foreign)]; /* where that character is */
 };
 
 /* Any case, read in two pieces of up to eight bytes that may overlap: words are short. */
@@ -532,6 +685,36 @@ static unsigned word_mark(const char *text, size_t len) {
     return ((unsigned)len ^ (unsigned)text[len - 1] << 1) & 31;
 }
 
+static unsigned far_head(const char *p) {
+    return ((unsigned)(uint8_t)p[0] & 31) << 6 | ((unsigned)(uint8_t)p[1] & 63);
+}
+
+uint32_t pii_words_foreign(const struct words *w, struct slice text) {
+    uint32_t hints = 0;
+    for (size_t i = 0; i + 1 < text.len; i++) {
+        if ((uint8_t)text.ptr[i] < 0xC2)
+            continue;
+        for (unsigned k = w->far[far_head(text.ptr + i)]; k; k = w->far_next[k - 1]) {
+            const struct slice word = slice_str(foreign[k - 1].text);
+            const size_t at = w->far_at[k - 1];
+            if (i >= at && slice_starts(slice_from(text, i - at), word))
+                hints |= foreign[k - 1].hints;
+        }
+    }
+    return hints;
+}
+
+static void foreign_build(struct words *w) {
+    for (size_t i = 0; i < ARRAY_LEN(foreign); i++) {
+        const char *p = foreign[i].text;
+        while ((uint8_t)*p < 0x80)
+            p++;
+        w->far_at[i] = (uint8_t)(p - foreign[i].text);
+        w->far_next[i] = w->far[far_head(p)];
+        w->far[far_head(p)] = (uint8_t)(i + 1);
+    }
+}
+
 struct words *pii_words_new(void) {
     struct words *w = mem_zalloc(sizeof(*w));
     for (size_t i = 0; i < ARRAY_LEN(vocabulary); i++) {
@@ -539,15 +722,16 @@ struct words *pii_words_new(void) {
         const unsigned head = word_head(vocabulary[i].text, w->len[i]);
         const uint32_t mark = UINT32_C(1) << word_mark(vocabulary[i].text, w->len[i]);
         w->marks[head] |= mark;
-        if (vocabulary[i].hints & (HINT_SECRET | HINT_VENDOR))
+        if (vocabulary[i].hints & (HINT_SECRET | HINT_VENDOR | HINT_SESSION))
             w->hot[head] |= mark;
-        if (vocabulary[i].hints & (HINT_SECRET | HINT_VENDOR | HINT_KEY))
+        if (vocabulary[i].hints & (HINT_SECRET | HINT_VENDOR | HINT_SESSION | HINT_KEY))
             w->hot_later[head] |= mark;
         uint32_t h = word_hash(vocabulary[i].text, w->len[i]);
         while (w->slots[h])
             h = (h + 1) & (WORDS_SLOTS - 1);
         w->slots[h] = (uint16_t)(i + 1);
     }
+    foreign_build(w);
     w->hot[word_head("value", 5)] |= UINT32_C(1) << word_mark("value", 5); /* its neighbour decides */
     return w;
 }
@@ -608,7 +792,7 @@ uint32_t pii_words_lookup(const struct words *w, struct slice word) {
 
 /* Adds hints that two halves have only together. */
 static uint32_t join(uint32_t hints) {
-    if (hints & HINT_SOCIAL && hints & (HINT_NUMBER | HINT_SOCIAL))
+    if (hints & HINT_SOCIAL && (hints & (HINT_NUMBER | HINT_SECURITY) || !(hints & HINT_ID)))
         hints |= HINT_SSN;
     if (hints & HINT_VENDOR && hints & HINT_KEY)
         hints |= HINT_SECRET;
@@ -654,8 +838,13 @@ uint32_t pii_words_key(const struct words *w, struct slice key) {
     bool api = false;
     if (key.len > PII_KEY_MAX)
         key = slice_from(key, key.len - PII_KEY_MAX);
-    for (size_t i = 0; i < key.len; i++)
+    bool odd = false;
+    for (size_t i = 0; i < key.len; i++) {
         low[i] = ch_lower(key.ptr[i]);
+        odd |= (uint8_t)low[i] >= 0x80;
+    }
+    if (odd)
+        hints = pii_words_foreign(w, key);
     for (size_t i = 0; i <= key.len; i++) {
         const bool alnum = i < key.len && ch_alnum(key.ptr[i]);
         if (alnum && !(i > from && camel_border(key, i)))

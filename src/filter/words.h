@@ -23,11 +23,13 @@ enum words_hint {
     HINT_PUBLIC = 1 << 15, /* next page token, public key: looks like a secret and is none */
     HINT_BIRTH = 1 << 16,  /* half of "date of birth" */
     HINT_DATE = 1 << 17,
-    HINT_SOCIAL = 1 << 18,
+    HINT_SOCIAL = 1 << 18, /* "social": with "security" or a number it says SSN */
     HINT_NUMBER = 1 << 19,
     HINT_USER = 1 << 20,
     HINT_TALK = 1 << 21, /* call, text, reach: says phone in a sentence, not as a key */
     HINT_LINE = 1 << 22, /* office, desk: says phone as a label or behind the number */
+    HINT_SECURITY = 1 << 23,
+    HINT_SESSION = 1 << 24, /* in a cookie a secret, elsewhere an id */
 };
 
 struct words;
@@ -39,6 +41,8 @@ uint32_t pii_words_lookup(const struct words *w, struct slice word);
 uint32_t pii_words_all(const struct words *w, const char *text, uint64_t alnum);
 /* Hints of a key or a column head: snake_case, camelCase, kebab-case, several words. */
 uint32_t pii_words_key(const struct words *w, struct slice key);
+/* Hints of words with letters beyond ASCII anywhere in the text: other scripts, and words with accents. */
+uint32_t pii_words_foreign(const struct words *w, struct slice text);
 /* Does the key whose last bytes these are surely call nothing a secret, without hiding a neighbour's name or
  * an authorization? It must start among them; false is no answer. */
 #define WORDS_TAIL 16
