@@ -232,7 +232,7 @@ static enum check_answer check_schema(struct eval *e, const struct check *c, str
         if (policy_schema_required(f->schema, 0).ptr == NULL)
             return CHECK_PASSES;
         failure.keyword = "required";
-    } else if (policy_schema_judge(f->schema, f->tape, f->args, false, &e->budget, &failure) ==
+    } else if (policy_schema_judge(f->schema, f->tape, f->args, &e->budget, NULL, &failure) ==
                POLICY_SCHEMA_VALID) {
         return CHECK_PASSES;
     }
@@ -356,7 +356,7 @@ static bool check_strict(struct eval *e, struct policy_verdict *v) {
     e->strict = f->schema != NULL;
     enum policy_schema_answer answer = POLICY_SCHEMA_FAULT;
     if (f->schema && policy_has_args(f))
-        answer = policy_schema_judge(f->schema, f->tape, f->args, true, &e->budget, &failure);
+        answer = policy_schema_judge(f->schema, f->tape, f->args, &e->budget, &e->unlisted, &failure);
     else if (f->schema)
         answer = policy_schema_required(f->schema, 0).ptr ? POLICY_SCHEMA_INVALID : POLICY_SCHEMA_VALID;
     switch (answer) {
@@ -690,6 +690,8 @@ void policy_decide(const struct policy *p, const struct policy_facts *f, struct 
     e.fault = NULL;
     e.found_kind = (struct slice){0};
     e.optimistic = e.strict = false;
+    e.unlisted.count = 0;
+    e.unlisted.has_more = false;
     e.args_checked = !f->schema && !f->schema_unreadable; /* there is nothing to check them against */
     policy_budget_init(&e.budget, a);
     if (slice_is(f->method, "tools/call"))

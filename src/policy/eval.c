@@ -141,6 +141,21 @@ static bool catches_within(struct eval *e, const struct cond *c, uint32_t root) 
     return false;
 }
 
+/* An argument that the schema does not list and the condition would deny. Where it is another name of the
+ * judged one, some servers use what stands last (@JsonAlias of Jackson). */
+static bool has_rival(struct eval *e, const struct cond *c) {
+    const struct tape *t = e->facts->tape;
+    bool of_text = c->op == OP_HOST || c->op == OP_UNDER || c->op == OP_SQL || c->op == OP_GLOB;
+    for (uint32_t i = 0; i < e->unlisted.count; i++) {
+        const uint32_t node = e->unlisted.nodes[i];
+        bool holds_text =
+            tape_is(t, node, TAPE_STRING) || tape_is(t, node, TAPE_ARRAY) || tape_is(t, node, TAPE_OBJECT);
+        if ((holds_text || !of_text) && catches_within(e, c, node))
+            return true;
+    }
+    return e->unlisted.has_more;
+}
+
 /* Does it contain something that a server may take for the object that the path leads through? */
 static bool holds_object(struct eval *e, uint32_t root) {
     const struct tape *t = e->facts->tape;
@@ -224,7 +239,7 @@ static uint32_t find_node(struct eval *e, const struct path *path) {
     return e->nodes[path->id];
 }
 
-static enum truth eval_leaf(struct eval *e, const struct cond *c) {
+static enum truth eval_alone(struct eval *e, const struct cond *c) {
     const struct policy_facts *f = e->facts;
     struct value v = {.kind = VALUE_ABSENT};
     bool is_unsure = false;
@@ -253,6 +268,18 @@ static enum truth eval_leaf(struct eval *e, const struct cond *c) {
         break;
     }
     return eval_value(e, c, &v, is_unsure);
+}
+
+static enum truth eval_leaf(struct eval *e, const struct cond *c) {
+    enum truth truth = eval_alone(e, c);
+    if (!e->strict || c->path.root != ROOT_ARGS || !(e->unlisted.count || e->unlisted.has_more))
+        return truth;
+    bool of_whole = c->path.step_count == 0 || c->op == OP_EXISTS || c->op == OP_TYPE || c->op == OP_SCHEMA ||
+                    c->op == OP_CONTAINS_SECRET || c->op == OP_PII;
+    bool allows = truth != TRUTH_FAULT && (truth == TRUTH_YES) == c->lenient;
+    if (of_whole || !allows || !has_rival(e, c))
+        return truth;
+    return eval_value(e, c, &(struct value){.kind = VALUE_ABSENT}, true);
 }
 
 /* Groups nest at most POLICY_GROUP_DEPTH_MAX deep: load refuses more. */

@@ -3,6 +3,7 @@
 
 #include "policy/budget.h"
 #include "policy/program.h"
+#include "policy/schema.h"
 #include "policy/trace.h"
 #include "policy/value.h"
 
@@ -23,9 +24,10 @@ struct eval {
     const char *fault;         /* why TRUTH_FAULT */
     struct slice found_kind;   /* kind and place of the personal data or secret that decided */
     struct slice found_path;
-    struct slice amount_path; /* the argument that is not an amount */
-    bool strict;              /* and required: keys outside of the schema may have a meaning */
-    bool args_checked;        /* against the tool's schema, if required */
+    struct slice amount_path;        /* the argument that is not an amount */
+    bool strict;                     /* and required: keys outside of the schema may have a meaning */
+    struct policy_unlisted unlisted; /* if strict */
+    bool args_checked;               /* against the tool's schema, if required */
 };
 
 /* Node 0 means absent, as everywhere on a tape. */

@@ -20,6 +20,28 @@ static bool node_amount(const struct limit_rule *rule, const struct tape *t, uin
     return true;
 }
 
+/* Is there a larger amount, or what may be one, in an argument that the schema does not list? Where it is
+ * another name of the counted one, some servers use what stands last (@JsonAlias of Jackson). */
+static bool has_larger(struct eval *e, const struct limit_rule *rule, int64_t amount) {
+    const struct tape *t = e->facts->tape;
+    for (uint32_t i = 0; e->strict && i < e->unlisted.count; i++) {
+        const uint32_t root = e->unlisted.nodes[i];
+        for (uint32_t node = root; node < tape_node(t, root)->next; node++) {
+            int64_t other;
+            if (!policy_spend(&e->budget, 1))
+                return true;
+            if (tape_is(t, node, TAPE_NUMBER) &&
+                (!node_amount(rule, t, node, e->arena, &other) || other > amount))
+                return true;
+            if (tape_is(t, node, TAPE_STRING) &&
+                policy_amount_parse(slice_trim(tape_text(t, node, e->arena)), &other) &&
+                other / rule->unit > amount)
+                return true;
+        }
+    }
+    return e->strict && e->unlisted.has_more;
+}
+
 /* If several arguments may be meant, the largest counts: it is unknown which one the server uses. */
 static bool find_amount(struct eval *e, const struct limit_rule *rule, int64_t *ret_amount) {
     const struct tape *t = e->facts->tape;
@@ -36,6 +58,10 @@ static bool find_amount(struct eval *e, const struct limit_rule *rule, int64_t *
         }
         most = one > most ? one : most;
         found = true;
+    }
+    if (found && has_larger(e, rule, most)) {
+        e->amount_path = rule->from[0].text;
+        return false;
     }
     *ret_amount = most;
     return found;

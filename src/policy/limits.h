@@ -36,5 +36,6 @@
 #define POLICY_PRESET_NAMES_MAX 2048   /* names of files that a preset protects */
 #define POLICY_GLOB_NAME_STEPS 100000  /* work of comparing a tool's name with a pattern */
 #define POLICY_CALLS_MAX 1000000000000 /* largest max of a limit, in whole units */
+#define POLICY_UNLISTED_MAX 16         /* arguments of a call that the schema does not list */
 #define POLICY_SCHEMA_DEPTH_MAX 200    /* nested applications of schemas, $ref included */
 #define POLICY_SCHEMA_NODES_MAX 50000  /* subschemas of one inputSchema */

@@ -396,7 +396,7 @@ static enum truth judge_schema(struct eval *e, const struct cond *c, const struc
         return policy_eval_fault(e, "the tool's schema is not known");
     if (v->kind != VALUE_NODE)
         return TRUTH_UNSURE;
-    switch (policy_schema_judge(schema, v->tape, v->node, false, &e->budget, NULL)) {
+    switch (policy_schema_judge(schema, v->tape, v->node, &e->budget, NULL, NULL)) {
     case POLICY_SCHEMA_VALID:
         return TRUTH_YES;
     case POLICY_SCHEMA_INVALID:

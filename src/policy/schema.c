@@ -486,8 +486,7 @@ bool policy_schema_is_scalar(const struct policy_schema *s, const struct path *p
     return is_only(s, sub_at(s, path), types);
 }
 
-/* If the schema has no list of properties, or allows others, it does not restrict a key. */
-static bool is_open(const struct policy_schema *s, const struct sub *sub) {
+bool policy_schema_is_closed(const struct policy_schema *s, const struct sub *sub) {
     static const enum word open[] = {W_ADDITIONAL_PROPERTIES,
                                      W_PATTERN_PROPERTIES,
                                      W_PROPERTY_NAMES,
@@ -499,8 +498,8 @@ static bool is_open(const struct policy_schema *s, const struct sub *sub) {
                                      W_DEPENDENT_SCHEMAS};
     for (size_t i = 0; i < ARRAY_LEN(open); i++)
         if (sub->at[open[i]])
-            return true;
-    return !sub->at[W_PROPERTIES] || tape_node(&s->tape, sub->at[W_PROPERTIES])->count == 0;
+            return false;
+    return sub->at[W_PROPERTIES] && tape_node(&s->tape, sub->at[W_PROPERTIES])->count > 0;
 }
 
 static bool ends_in_elements(const struct path *path, uint32_t step) {
@@ -522,7 +521,7 @@ void policy_schema_unnamed(const struct policy_schema *s, const struct path *pat
             sub = sub->ref;
         const uint32_t next = tape_get(t, node, step->key);
         if (!next) {
-            if (!is_open(s, sub))
+            if (policy_schema_is_closed(s, sub))
                 *ret_unnamed = (struct policy_unnamed){.properties = sub->at[W_PROPERTIES],
                                                        .key = node + 1,
                                                        .end = tape_node(t, node)->next,

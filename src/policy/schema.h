@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "policy/limits.h"
 #include "policy/spelling.h"
 #include "wire/tape.h"
 
@@ -39,13 +40,25 @@ struct slice policy_schema_required(const struct policy_schema *s, size_t i);
 /* ---- for the policy room ---- */
 
 struct path;
+struct sub;
 struct policy_budget;
 
-/* As policy_schema_check, with the budget of one call. With `strict`, keys that differ from a property
+/* The values under keys that the schema does not list, at any depth, where it lists keys at all and does not
+ * allow others. */
+struct policy_unlisted {
+    uint32_t nodes[POLICY_UNLISTED_MAX];
+    uint32_t count;
+    bool has_more;
+};
+
+/* As policy_schema_check, with the budget of one call. With ret_unlisted, keys that differ from a property
  * only in case or Unicode form are a CLASH. */
 enum policy_schema_answer policy_schema_judge(const struct policy_schema *s, const struct tape *t,
-                                              uint32_t node, bool strict, struct policy_budget *budget,
+                                              uint32_t node, struct policy_budget *budget,
+                                              struct policy_unlisted *ret_unlisted,
                                               struct policy_schema_failure *ret_failure);
+/* Does the schema restrict the keys of the object: has it a list of properties, and allows no others? */
+bool policy_schema_is_closed(const struct policy_schema *s, const struct sub *sub);
 /* For a path that leads to nothing: the keys, in the object in which the path ends, that the schema does not
  * list. A server may read the missing argument from a name that its schema does not list (pydantic's
  * AliasChoices). Paths are followed up to their first array step. */

@@ -14,7 +14,8 @@ struct checker {
     struct arena *a;
     struct policy_budget *budget;
     uint32_t depth;
-    bool strict;
+    struct policy_unlisted *unlisted; /* NULL: not strict */
+    uint32_t doubtful;                /* inside schemas that are not alone in saying what a key means */
     bool clash;
     bool fault;
     const char *keyword; /* what failed last, and where */
@@ -208,6 +209,7 @@ static bool check_contains(struct checker *c, const struct sub *sub, uint32_t no
     uint32_t position = 0;
     if (!sub->at[W_CONTAINS])
         return true;
+    c->doubtful++;
     TAPE_FOR_ELEM(c->t, node, i) {
         struct seen inner = {0};
         if (check_node(c, sub->at[W_CONTAINS], i, &inner)) {
@@ -216,6 +218,7 @@ static bool check_contains(struct checker *c, const struct sub *sub, uint32_t no
         }
         position++;
     }
+    c->doubtful--;
     if (hits < limit_of(c, sub, W_MIN_CONTAINS, 1))
         return bad(c, W_CONTAINS, node);
     return hits <= limit_of(c, sub, W_MAX_CONTAINS, HUGE_VAL) || bad(c, W_MAX_CONTAINS, node);
@@ -257,6 +260,13 @@ static bool check_required(struct checker *c, uint32_t list, uint32_t node, enum
     return true;
 }
 
+static void note_unlisted(struct policy_unlisted *u, uint32_t node) {
+    if (u->count < POLICY_UNLISTED_MAX)
+        u->nodes[u->count++] = node;
+    else
+        u->has_more = true;
+}
+
 /* One member against properties, patternProperties and additionalProperties. */
 static bool check_member(struct checker *c, const struct sub *sub, uint32_t key, bool *ret_known) {
     struct seen inner = {0};
@@ -266,7 +276,7 @@ static bool check_member(struct checker *c, const struct sub *sub, uint32_t key,
         uint32_t schema = tape_get(c->st, sub->at[W_PROPERTIES], name);
         if (!spend(c, tape_node(c->st, sub->at[W_PROPERTIES])->count / 4))
             return false;
-        if (!schema && c->strict && clash_alike(c->st, sub->at[W_PROPERTIES], name)) {
+        if (!schema && c->unlisted && clash_alike(c->st, sub->at[W_PROPERTIES], name)) {
             c->clash = true;
             return bad(c, W_PROPERTIES, key + 1);
         }
@@ -285,6 +295,8 @@ static bool check_member(struct checker *c, const struct sub *sub, uint32_t key,
                 return false;
         }
     }
+    if (!*ret_known && c->unlisted && !c->doubtful && policy_schema_is_closed(c->s, sub))
+        note_unlisted(c->unlisted, key + 1);
     if (*ret_known || !sub->at[W_ADDITIONAL_PROPERTIES])
         return true;
     *ret_known = true;
@@ -294,6 +306,13 @@ static bool check_member(struct checker *c, const struct sub *sub, uint32_t key,
 }
 
 static bool check_dependents(struct checker *c, const struct sub *sub, uint32_t node, struct seen *seen);
+
+static bool check_depending(struct checker *c, const struct sub *sub, uint32_t node, struct seen *seen) {
+    c->doubtful++;
+    const bool good = check_dependents(c, sub, node, seen);
+    c->doubtful--;
+    return good;
+}
 
 static bool check_object(struct checker *c, const struct sub *sub, uint32_t node, struct seen *seen) {
     double count = tape_node(c->t, node)->count;
@@ -315,7 +334,7 @@ static bool check_object(struct checker *c, const struct sub *sub, uint32_t node
             return bad(c, W_PROPERTY_NAMES, node);
         position++;
     }
-    return check_dependents(c, sub, node, seen);
+    return check_depending(c, sub, node, seen);
 }
 
 /* ---- schemas applied to the same place ---- */
@@ -335,10 +354,25 @@ static void seen_merge(struct seen *into, const struct seen *from) {
 /* Members that a matching schema has evaluated count; those of a failing one do not. */
 static bool apply(struct checker *c, uint32_t schema, uint32_t node, struct seen *seen) {
     struct seen inner = seen_new(c, seen);
-    if (!check_node(c, schema, node, &inner))
+    const struct policy_unlisted before = c->unlisted ? *c->unlisted : (struct policy_unlisted){0};
+    if (!check_node(c, schema, node, &inner)) {
+        if (c->unlisted)
+            *c->unlisted = before;
         return false;
+    }
     seen_merge(seen, &inner);
     return true;
+}
+
+/* Does more than one of the alternatives list properties? */
+static bool is_doubtful(struct checker *c, uint32_t list) {
+    uint32_t with = 0;
+    TAPE_FOR_ELEM(c->st, list, i) {
+        const struct sub *one = c->s->subs[i];
+        with += one && (one->at[W_PROPERTIES] || (one->ref && one->ref->at[W_PROPERTIES]) ||
+                        one->at[W_ANY_OF] || one->at[W_ONE_OF] || one->at[W_ALL_OF]);
+    }
+    return with > 1;
 }
 
 static bool check_dependents(struct checker *c, const struct sub *sub, uint32_t node, struct seen *seen) {
@@ -367,13 +401,22 @@ static bool check_dependents(struct checker *c, const struct sub *sub, uint32_t 
     return true;
 }
 
-static bool check_combined(struct checker *c, const struct sub *sub, uint32_t node, struct seen *seen) {
-    if (sub->at[W_ALL_OF]) {
-        TAPE_FOR_ELEM(c->st, sub->at[W_ALL_OF], i) {
-            if (!apply(c, i, node, seen))
-                return false;
-        }
+static bool check_all_of(struct checker *c, const struct sub *sub, uint32_t node, struct seen *seen) {
+    if (!sub->at[W_ALL_OF])
+        return true;
+    const bool is_alone = tape_node(c->st, sub->at[W_ALL_OF])->count == 1 && !sub->at[W_PROPERTIES];
+    bool good = true;
+    c->doubtful += !is_alone;
+    TAPE_FOR_ELEM(c->st, sub->at[W_ALL_OF], i) {
+        if (!(good = apply(c, i, node, seen)))
+            break;
     }
+    c->doubtful -= !is_alone;
+    return good;
+}
+
+/* One of several alternatives. */
+static bool check_alternatives(struct checker *c, const struct sub *sub, uint32_t node, struct seen *seen) {
     if (sub->at[W_ANY_OF]) {
         bool any = false;
         TAPE_FOR_ELEM(c->st, sub->at[W_ANY_OF], i) {
@@ -393,7 +436,18 @@ static bool check_combined(struct checker *c, const struct sub *sub, uint32_t no
     return true;
 }
 
-static bool check_conditional(struct checker *c, const struct sub *sub, uint32_t node, struct seen *seen) {
+static bool check_combined(struct checker *c, const struct sub *sub, uint32_t node, struct seen *seen) {
+    const uint32_t list = sub->at[W_ANY_OF] ? sub->at[W_ANY_OF] : sub->at[W_ONE_OF];
+    if (!list)
+        return check_all_of(c, sub, node, seen);
+    const bool in_doubt = c->unlisted && (sub->at[W_PROPERTIES] || sub->at[W_ALL_OF] || is_doubtful(c, list));
+    c->doubtful += in_doubt;
+    const bool good = check_all_of(c, sub, node, seen) && check_alternatives(c, sub, node, seen);
+    c->doubtful -= in_doubt;
+    return good;
+}
+
+static bool check_branches(struct checker *c, const struct sub *sub, uint32_t node, struct seen *seen) {
     struct seen inner = {0};
     if (sub->at[W_NOT] && check_node(c, sub->at[W_NOT], node, &inner))
         return bad(c, W_NOT, node);
@@ -404,16 +458,26 @@ static bool check_conditional(struct checker *c, const struct sub *sub, uint32_t
     return !branch || apply(c, branch, node, seen);
 }
 
+static bool check_conditional(struct checker *c, const struct sub *sub, uint32_t node, struct seen *seen) {
+    c->doubtful++;
+    const bool good = check_branches(c, sub, node, seen);
+    c->doubtful--;
+    return good;
+}
+
 static bool check_ref(struct checker *c, const struct sub *sub, uint32_t node, struct seen *seen) {
     if (sub->ref_is_false)
         return bad(c, W_REF, node);
     if (!sub->ref)
         return true;
     struct seen inner = seen_new(c, seen);
-    if (!check_sub(c, sub->ref, node, &inner))
-        return false;
-    seen_merge(seen, &inner);
-    return true;
+    const bool in_doubt = sub->at[W_PROPERTIES] != 0;
+    c->doubtful += in_doubt;
+    const bool good = check_sub(c, sub->ref, node, &inner);
+    c->doubtful -= in_doubt;
+    if (good)
+        seen_merge(seen, &inner);
+    return good;
 }
 
 static bool check_unevaluated(struct checker *c, const struct sub *sub, uint32_t node, struct seen *seen) {
@@ -513,10 +577,11 @@ static struct slice pointer_to(const struct tape *t, uint32_t root, uint32_t nod
 }
 
 enum policy_schema_answer policy_schema_judge(const struct policy_schema *s, const struct tape *t,
-                                              uint32_t node, bool strict, struct policy_budget *budget,
+                                              uint32_t node, struct policy_budget *budget,
+                                              struct policy_unlisted *ret_unlisted,
                                               struct policy_schema_failure *ret_failure) {
     struct checker c = {
-        .s = s, .st = &s->tape, .t = t, .a = budget->arena, .budget = budget, .strict = strict};
+        .s = s, .st = &s->tape, .t = t, .a = budget->arena, .budget = budget, .unlisted = ret_unlisted};
     struct seen seen = {0};
     bool good = check_node(&c, 0, node, &seen);
     if (c.fault)
@@ -534,5 +599,5 @@ enum policy_schema_answer policy_schema_check(const struct policy_schema *s, con
                                               struct policy_schema_failure *ret_failure) {
     struct policy_budget budget;
     policy_budget_init(&budget, a);
-    return policy_schema_judge(s, t, node, false, &budget, ret_failure);
+    return policy_schema_judge(s, t, node, &budget, NULL, ret_failure);
 }

@@ -63,6 +63,34 @@ test('a rule that lets a missing argument pass still applies to an alias', async
     assert.equal(paid(await call(name, args)), amount, JSON.stringify(args));
 });
 
+// As Jackson binds @JsonAlias: of several names of one member the one that stands last counts.
+test('another name beside the one that the rule reads', async (t) => {
+  const item = { type: 'object', properties: { price: { type: 'number' }, label: { type: 'string' } } };
+  const schema = { type: 'object', properties: { amount: { type: 'number' }, url: { type: 'string' }, note: { type: 'string' }, items: { type: 'array', items: item }, one: { anyOf: [item, { type: 'null' }] } } };
+  const names = { amount: ['amount', 'amt', 'sum'], url: ['url', 'uri'], price: ['price', 'cost'] };
+  const bind = (given, member) => Object.entries(given ?? {}).filter(([key]) => names[member].includes(key)).at(-1)?.[1];
+  const upstream = use(t, await startUpstream(legacyServer({ tools: ['pay', 'spend', 'cap', 'ask', 'open', 'order', 'one'].map((name) => ({ name, inputSchema: schema })),
+    methods: { 'tools/call': ({ arguments: given }) => ({ content: [{ type: 'text', text: JSON.stringify([bind(given, 'amount'), bind(given, 'url'), ...(given.items ?? [given.one]).map((item) => bind(item, 'price'))]) }] }) } })));
+  const conditions = [{ path: 'args.amount', op: 'lte', value: 100 }];
+  const policy = { version: '1', default: 'deny', tools: {
+    pay: { rules: [{ name: 'r', conditions }] }, spend: { limits: [{ counter: 'c', window: 'day', max: 100, increment_from: 'args.amount' }] }, cap: over('args.amount'),
+    ask: { approve_if: [{ conditions: [{ path: 'args.amount', op: 'gt', value: 100 }] }] }, open: { require: [{ conditions: [{ path: 'args.url', op: 'host', value: '*.example.com' }] }] },
+    order: over('args.items[*].price'), one: over('args.one.price'),
+  } };
+  const call = await open(t, { upstream: upstream.url, policy });
+  const url = 'https://a.example.com/';
+  for (const [name, args] of [
+    ...['pay', 'spend', 'cap', 'ask'].flatMap((name) => [{ amount: 1, amt: 5000 }, { amt: 5000, amount: 1 }, { amount: 1, sum: '5000' }, { amount: 1, total: { sum: 5000 } }].map((args) => [name, args])),
+    ['open', { url, uri: 'http://169.254.169.254/' }], ['open', { url, more: { uri: 'http://evil.example.org/' } }],
+    ['order', { items: [{ price: 1 }, { price: 1, cost: 5000 }] }], ['order', { items: [{ cost: 5000 }] }], ['one', { one: { price: 1, cost: 5000 } }],
+  ]) assert.equal(denial(await call(name, args))?.reason, 'ambiguous_arguments', JSON.stringify([name, args]));
+  for (const [name, args] of [
+    ...['pay', 'spend', 'cap', 'ask'].flatMap((name) => [{ amount: 7 }, { amount: 7, amt: 5 }, { amount: 7, reason: 'a gift' }, { amount: 7, note: '5000' }].map((args) => [name, args])),
+    ['open', { url, note: 'http://evil.example.org/' }], ['open', { url, limit: 5, deep: true }], ['open', { url, uri: 'https://b.example.com/' }],
+    ['order', { items: [{ price: 1, label: '5000' }, { price: 2, unit: 'kg' }] }], ['one', { one: { price: 1, rank: 2 } }],
+  ]) assert.equal(denial(await call(name, args)), undefined, JSON.stringify([name, args]));
+});
+
 test('JavaScript that merges objects: constructor.prototype', async (t) => {
   const schema = { type: 'object' };
   const upstream = use(t, await startUpstream(legacyServer({ tools: [{ name: 'pay', inputSchema: schema }],
