@@ -22,10 +22,11 @@ static bool is_like_slash(uint32_t code) {
 
 /* A component that some server takes for `..` or `.`: one of dots only (Windows; and `....//` where `../` is
  * removed once), with blanks around it (Windows), with a parameter (`..;a`, Java), with characters that
- * nobody sees or next to a character like a slash. */
+ * nobody sees or next to a character like a slash. One of blanks only, or of a parameter only, is nothing for
+ * them, and the `..` behind it goes one directory further up. */
 static bool is_disguised_step(struct slice part) {
     size_t dots = 0, others = 0, size = 0;
-    bool in_parameter = false;
+    bool in_parameter = false, has_more = false;
     if (part.len == 0 || slice_is(part, ".") || slice_is(part, ".."))
         return false;
     for (size_t i = 0; i < part.len; i += size) {
@@ -35,6 +36,7 @@ static bool is_disguised_step(struct slice part) {
                 return true;
             dots = others = 0;
             in_parameter = false;
+            has_more = true;
             continue;
         }
         in_parameter |= code == ';';
@@ -43,7 +45,7 @@ static bool is_disguised_step(struct slice part) {
         else if (!in_parameter && code != ' ' && code != 0xa0 && !glyph_is_invisible(code))
             others++;
     }
-    return dots && !others;
+    return !others && (dots || !has_more);
 }
 
 /* A server that takes patterns expands {a,../b} to two paths. */

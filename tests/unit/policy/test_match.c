@@ -24,6 +24,11 @@ static void test_clean_paths(void **state) {
     assert_true(policy_under_clean(SLICE("/a/100%/b"), &a, &clean));
     assert_true(policy_under_clean(SLICE("/a/b%20c/%u00e9/1\u22152"), &a, &clean));
     assert_true(policy_under_clean(SLICE("/a/x ./.b;c/d..e/f;g"), &a, &clean));
+    assert_true(policy_under_clean(SLICE("/a/1\u2215/b c"), &a, &clean));
+    assert_false(policy_under_clean(SLICE("/a/ /../b"), &a, &clean));
+    assert_false(policy_under_clean(SLICE("/a/%20/b"), &a, &clean));
+    assert_false(policy_under_clean(SLICE("/a/;x/../b"), &a, &clean));
+    assert_false(policy_under_clean(SLICE("/a/\u200b/../b"), &a, &clean));
     static const char *const disguised[] = {
         "/a/.../b", "/a/....//b", "/a/.. /b", "/a/ ../b", "/a/..;/b", "/a/..;x=1/b", "/a/.\u200b./b",
         "/a/..\u00a0/b", "/a/. ./b", "/a/. /b", "/a/\u202e..\u2066/b", "/a/.\ufe0f./b",
