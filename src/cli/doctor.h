@@ -44,8 +44,8 @@ struct doctor_finding *cli_doctor_note(struct doctor_findings *all, enum doctor_
  * defaults; NULL when the file has an error. */
 void cli_doctor_setup(struct doctor_findings *all, const struct doctor_options *opt,
                       struct settings **ret_settings);
-/* What to do about a port that cannot be opened, by the error. */
-const char *cli_doctor_port_fix(const char *why);
+/* What to do about a gate that does not start; NULL: the error says it. */
+const char *cli_start_fix(const char *why);
 /* doctor_servers.c: does the program exist, does it answer? Starts servers unless disabled. */
 void cli_doctor_servers(struct doctor_findings *all, const struct doctor_options *opt,
                         const struct settings *settings);

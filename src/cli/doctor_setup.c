@@ -9,6 +9,7 @@
 #include "cli/gates.h"
 #include "cli/policy_file.h"
 #include "io/net.h"
+#include "state/advice.h"
 #include "state/database.h"
 #include "state/grants.h"
 #include "state/state.h"
@@ -312,12 +313,19 @@ static void no_incoming(struct io_listener *l, void *owner, int take_fd) {
     (void)l, (void)owner, (void)take_fd;
 }
 
-const char *cli_doctor_port_fix(const char *why) {
+static const char *port_fix(const char *why) {
     if (strstr(why, "in use"))
         return "end the other program (ss -ltnp names it), or write another port in `listen`";
     if (strstr(why, "permission"))
         return "write a port above 1023 in `listen`, or let a proxy or systemd forward this one";
     return "write an address of this machine in `listen`, such as 127.0.0.1:8640";
+}
+
+const char *cli_start_fix(const char *why) {
+    const struct slice text = slice_str(why);
+    if (slice_starts(text, SLICE("listen on ")))
+        return port_fix(why);
+    return slice_starts(text, SLICE("state: ")) || strstr(why, "PostgreSQL: ") ? state_advice(why) : NULL;
 }
 
 /* Opened as the gate would open it, then closed. */
@@ -342,7 +350,7 @@ static void check_port(struct doctor_findings *all, const struct settings *s, co
                         (long long)search.pid);
     } else if (!l) {
         f = cli_doctor_note(all, DOCTOR_BAD, "port", at.ptr, "%s", err.text);
-        f->fix = slice_str(cli_doctor_port_fix(err.text));
+        f->fix = slice_str(port_fix(err.text));
     } else if (!io_is_loopback(s->bind) && !s->tls.cert && !s->plain_http && !s->trusted_proxies.count) {
         f = cli_doctor_note(all, DOCTOR_ODD, "port", at.ptr,
                             "free, but other machines can reach it, and tokens are sent unencrypted");
@@ -359,7 +367,9 @@ static struct doctor_finding *note_opened(struct doctor_findings *all, const cha
     if (rc == 0)
         return cli_doctor_note(all, DOCTOR_GOOD, "store", setting, "answers");
     struct doctor_finding *f = cli_doctor_note(all, DOCTOR_BAD, "store", setting, "%s", err->text);
-    f->fix = SLICE("start it, or correct the setting: a gate does not start without it");
+    const char *advice = state_advice(err->text);
+    f->fix = advice ? slice_str(advice)
+                    : SLICE("start it, or correct the setting: a gate does not start without it");
     return f;
 }
 

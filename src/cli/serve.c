@@ -108,9 +108,12 @@ static int serve_run(const void *options, const struct cli_rest *rest) {
     }
     if ((workers ? supervisor_run(&config, workers, &status, &err) : gate_run(&config, &status, &err)) < 0) {
         cli_fail((enum cli_exit)status, &err);
-        if (slice_starts(slice_str(err.text), SLICE("listen on ")))
-            fprintf(stderr, "fix: %s; for this start only: --listen ADDRESS:PORT\n",
-                    cli_doctor_port_fix(err.text));
+        const char *fix = cli_start_fix(err.text);
+        if (fix)
+            fprintf(stderr, "fix: %s%s\n", fix,
+                    slice_starts(slice_str(err.text), SLICE("listen on "))
+                        ? "; for this start only: --listen ADDRESS:PORT"
+                        : "");
         return status;
     }
     return status;

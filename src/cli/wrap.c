@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/doctor.h"
 #include "cli/site.h"
 #include "front/gate.h"
 #include "front/settings.h"
@@ -11,6 +12,7 @@
 #include "io/file.h"
 #include "risk/lockfile.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -307,8 +309,12 @@ static int wrap_run(const void *options, const struct cli_rest *rest) {
     _Static_assert((int)CLI_FAILED == (int)GATE_STORE_FAILED, "what scripts rely on");
     /* A gate that does not start has a configuration error unless it reports another. */
     int status = CLI_CONFIG;
-    if (gate_run(&config, &status, &err) < 0)
-        return cli_fail((enum cli_exit)status, &err);
+    if (gate_run(&config, &status, &err) == 0)
+        return status;
+    cli_fail((enum cli_exit)status, &err);
+    const char *fix = slice_starts(slice_str(err.text), SLICE("listen on ")) ? NULL : cli_start_fix(err.text);
+    if (fix)
+        fprintf(stderr, "fix: %s\n", fix);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "front/credentials.h"
 #include "front/env.h"
+#include "front/gate_worker.h"
 #include "front/policies.h"
 #include "guard/guard.h"
 #include "guard/pins.h"
@@ -221,6 +222,8 @@ static void say_unguarded(const struct fleet *fleet) {
 
 int fleet_apply(struct fleet *fleet, struct settings *take_settings, struct err *err) {
     const struct settings *to = take_settings;
+    const struct gate_worker *worker = fleet->front->worker;
+    const bool silent = !fleet->settings && worker && worker->index; /* at the start the first one says it */
     if (fleet_check(to, err) < 0) {
         settings_free(take_settings);
         return -1;
@@ -248,9 +251,11 @@ int fleet_apply(struct fleet *fleet, struct settings *take_settings, struct err 
     fleet->front->core->many->discovery = (enum many_discovery)to->discovery.mode;
     fleet->front->core->many->discovery_keep = (uint32_t)to->discovery.keep;
     fleet->front->core->many->list_ms = to->discovery.timeout_ms;
-    say_unguarded(fleet);
-    log_info("%zu server%s configured: %zu new or changed, %zu removed or replaced", count,
-             count == 1 ? "" : "s", count + ended - before, ended);
+    if (!silent)
+        say_unguarded(fleet);
+    if (!silent)
+        log_info("%zu server%s configured: %zu new or changed, %zu removed or replaced", count,
+                 count == 1 ? "" : "s", count + ended - before, ended);
     announce_changes(fleet->front->core);
     return rc;
 }

@@ -238,6 +238,8 @@ static int services_start(struct gate *g, struct err *err) {
 
 static void warn_plain(const struct gate_config *config) {
     const struct settings *s = config->settings;
+    if (config->worker && config->worker->index) /* the first one says it */
+        return;
     if (io_is_loopback(config->bind) || (s && (s->tls.cert || s->plain_http || s->trusted_proxies.count)))
         return;
     log_warn(
@@ -386,6 +388,7 @@ static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
     g->core.trail_slots = g->config->worker ? g->config->worker->trails : NULL;
     g->http.core = &g->core;
     g->http.loop = &g->loop;
+    g->http.worker = g->config->worker;
     g->http.policies = g->policies;
     g->reload.front = &g->http;
     g->reload.follow = (struct follow){

@@ -66,8 +66,11 @@ static void note_lost_store(void *ctx, const char *name, const char *meaning) {
 }
 
 int gate_stores_join(struct gate_stores *s, struct err *err) {
-    s->failed = state_database_join(s->config->home, s->config->state_database, err) < 0 ||
-                state_fleet_logins_start(s->config->home, &s->logins, err) < 0;
+    const char *dsn = s->config->state_database;
+    s->failed = true;
+    if (state_database_join(s->config->home, dsn, err) < 0)
+        return dsn ? err_wrap(err, "state.database") : -1;
+    s->failed = state_fleet_logins_start(s->config->home, &s->logins, err) < 0;
     return s->failed ? -1 : 0;
 }
 

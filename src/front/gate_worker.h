@@ -1,6 +1,7 @@
 /* What the processes of one gate share: memory that the supervisor creates before it starts them. */
 #pragma once
 
+#include "base/err.h"
 #include "front/limits.h"
 
 #include <stdatomic.h>
@@ -18,6 +19,11 @@ struct gate_slot {       /* one worker */
 
 struct gate_shared {
     struct gate_slot slots[GATE_WORKERS_MAX];
+    /* While the first workers start, one of them tells the supervisor what is wrong: the others would repeat
+     * it. */
+    _Atomic bool starting;
+    _Atomic bool told;
+    struct err fault;
 };
 
 struct gate_worker {

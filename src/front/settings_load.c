@@ -16,6 +16,7 @@
 #include "policy/window.h"
 #include "risk/confusable.h"
 #include "risk/lockfile.h"
+#include "state/advice.h"
 #include "state/grants.h"
 #include "state/limits.h"
 #include "upstream/fetch.h"
@@ -644,6 +645,9 @@ static int check_discovery(const struct settings *s, struct err *err) {
 }
 
 static int check_state(const struct settings *s, struct err *err) {
+    if (s->state.database && !state_advice_is_postgres(s->state.database))
+        return err_set(
+            err, "state.database: must start with postgres://; counters in Redis belong into state.dsn");
     if (s->state.after_loss == SETTINGS_LOSS_DATABASE && !s->state.database)
         return err_set(err, "state.after_loss: database keeps marks in `state.database`, which is not set");
     return 0;
@@ -654,8 +658,7 @@ static int check_sizes(const struct settings *s, struct err *err) {
         return err_set(err, "audit.segment_mb: a number from 1 to %d", SETTINGS_MB_MAX);
     if (s->audit.ship.backlog_mb < 0 || s->audit.ship.backlog_mb > SETTINGS_MB_MAX)
         return err_set(err, "audit.ship.backlog_mb: a number from 1 to %d", SETTINGS_MB_MAX);
-    if (s->audit.ship.dsn && !slice_starts(slice_str(s->audit.ship.dsn), SLICE("postgres://")) &&
-        !slice_starts(slice_str(s->audit.ship.dsn), SLICE("postgresql://")))
+    if (s->audit.ship.dsn && !state_advice_is_postgres(s->audit.ship.dsn))
         return err_set(err, "audit.ship.dsn: must start with postgres://");
     if (!s->audit.ship.dsn && (s->audit.ship.keep_ms || s->audit.ship.gate || s->audit.ship.backlog_mb))
         return err_set(err, "audit.ship: `dsn` is missing");

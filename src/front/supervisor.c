@@ -209,7 +209,10 @@ _Noreturn static void worker_main(struct supervisor *s, unsigned index, int read
     struct err err = {0};
     int status = 3;
     if (gate_run(&s->config, &status, &err) < 0) {
-        log_error("%s", err.text);
+        if (!s->shared->starting)
+            log_error("%s", err.text);
+        else if (!atomic_exchange(&s->shared->told, true))
+            s->shared->fault = err;
         log_flush();
     }
     exit(status);
@@ -307,6 +310,7 @@ static void announce(struct supervisor *s) {
     const struct gate_config *c = &s->config;
     const bool six = strchr(c->bind, ':') != NULL;
     s->announced = true;
+    s->shared->starting = false;
     log_info("listening on %s://%s%s%s:%u/mcp, %u worker(s)", c->settings->tls.cert ? "https" : "http",
              six ? "[" : "", c->bind, six ? "]" : "", c->port, s->count);
     log_info("console: `sallyport ui` prints a link that signs you in");
@@ -500,6 +504,7 @@ int supervisor_run(const struct gate_config *config, unsigned count, int *ret_ex
         supervisor_free(s);
         return -1;
     }
+    s->shared->starting = !s->old_count;
     log_flush();
     for (unsigned i = 0; i < count; i++) {
         s->workers[i].ready_fd = -1;
@@ -508,6 +513,9 @@ int supervisor_run(const struct gate_config *config, unsigned count, int *ret_ex
     supervise(s);
     *ret_exit = s->exit_status;
     close(s->listen_fd);
+    const bool told = s->shared->starting && s->shared->told;
+    if (told)
+        *err = s->shared->fault;
     supervisor_free(s);
-    return 0;
+    return told ? -1 : 0;
 }

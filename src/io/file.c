@@ -157,8 +157,11 @@ int io_make_dir(const char *dir, struct err *err) {
         if (mkdir(path, 0700) < 0 && errno != EEXIST)
             return err_set(err, "make `%s`: %s", path, strerror(errno));
         *at = end;
+        struct stat st;
         if (end == '\0')
-            return 0;
+            return stat(path, &st) == 0 && !S_ISDIR(st.st_mode)
+                       ? err_set(err, "`%s` is a file, where a directory is needed", path)
+                       : 0;
     }
 }
 

@@ -1,6 +1,7 @@
 #include "state/address.h"
 
 #include "base/mem.h"
+#include "state/advice.h"
 #include "state/limits.h"
 
 #include <string.h>
@@ -100,11 +101,11 @@ int state_address_node(struct slice text, uint16_t port_given, struct state_node
     }
     if (port.len && read_number(port, UINT16_MAX, "port", &number, err) < 0)
         return -1;
+    if (!number)
+        return err_set(err, "state DSN: 0 is not a valid port");
     char *name = host.len ? decoded(host) : mem_dup("127.0.0.1", 9);
-    if (!name || !number) {
-        free(name);
+    if (!name)
         return err_set(err, "state DSN: `%.*s` names no host", SLICE_FMT(text));
-    }
     *ret_node = (struct state_node){.host = name, .port = (uint16_t)number};
     return 0;
 }
@@ -197,6 +198,20 @@ static int read_path(struct slice path, struct state_address *a, struct err *err
     return 0;
 }
 
+/* What is in front of the host or path. Passwords that somebody did not percent-encode may have an @ and a /.
+ */
+static struct slice cut_login(struct slice *rest, bool is_path) {
+    size_t at = rest->len;
+    for (size_t i = 0; i < rest->len; i++)
+        if (rest->ptr[i] == '@' && (!is_path || (i && i + 1 < rest->len && rest->ptr[i + 1] == '/')))
+            at = i;
+    if (at == rest->len || (is_path && rest->ptr[0] == '/'))
+        return (struct slice){0};
+    struct slice login = slice_upto(*rest, at);
+    *rest = slice_from(*rest, at + 1);
+    return login;
+}
+
 static int parse(struct slice dsn, struct state_address *a, struct err *err) {
     struct slice rest = dsn, name, query, path, login;
     slice_cut(&rest, ':', &name);
@@ -209,13 +224,9 @@ static int parse(struct slice dsn, struct state_address *a, struct err *err) {
         query = (struct slice){0};
     a->tls = scheme->tls;
     a->topology = scheme->topology;
-    ptrdiff_t at = slice_find(rest, '@');
-    if (at >= 0) {
-        login = slice_upto(rest, (size_t)at);
-        rest = slice_from(rest, (size_t)at + 1);
-        if (read_login(login, a, err) < 0)
-            return -1;
-    }
+    login = cut_login(&rest, scheme->is_path);
+    if (login.ptr && read_login(login, a, err) < 0)
+        return -1;
     if (scheme->is_path) {
         if (!rest.len || rest.ptr[0] != '/' || !(a->path = decoded(rest)))
             return err_set(err, "state DSN: a unix socket needs an absolute path");
@@ -232,8 +243,12 @@ static int parse(struct slice dsn, struct state_address *a, struct err *err) {
 int state_address_parse(struct slice dsn, struct state_address *ret_address, struct err *err) {
     struct state_address a = {0};
     if (parse(dsn, &a, err) < 0) {
+        struct slice query = dsn, rest;
         state_address_free(&a);
-        return -1;
+        /* A password with a ? ends in the options: what was said shows the rest of it. */
+        return slice_cut(&query, '?', &rest) && slice_find(query, '@') >= 0
+                   ? err_set(err, "state DSN: %s", STATE_ENCODE_ADVICE)
+                   : -1;
     }
     if (!a.cert != !a.key) {
         state_address_free(&a);

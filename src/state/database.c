@@ -75,13 +75,16 @@ int state_database_join(const char *home, const char *dsn, struct err *err) {
         return err_set(err, "out of memory");
     if (io_make_dir(home, err) < 0 || db_home_dsn(home, &known, err) < 0)
         return -1;
-    if (dsn && !(known && strcmp(known, dsn) == 0) && io_file_replace(path, slice_str(line), 0600, err) < 0)
-        return -1;
     if (!dsn && !known)
         return 0;
-    int rc = db_open(home, "keys", false, "", &db, err);
+    int rc = db_open_dsn(dsn ? dsn : known, "keys", true, &db, err);
     for (size_t i = 0; rc == 0 && i < ARRAY_LEN(shared_keys); i++)
         rc = check_key(db, home, shared_keys[i].file, shared_keys[i].len, err);
     db_close(db);
+    if (rc < 0 && !dsn)
+        return err_wrap(err, "`%s`", path);
+    /* Last: commands find the database there, and one that cannot be opened must not replace one that can. */
+    if (rc == 0 && dsn && !(known && strcmp(known, dsn) == 0))
+        rc = io_file_replace(path, slice_str(line), 0600, err);
     return rc;
 }

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "io/anchor.h"
 #include "io/file.h"
+#include "state/advice.h"
 #include "state/db_postgres.h"
 #include "state/limits.h"
 #include "state/sqlite.h"
@@ -50,10 +51,11 @@ int db_home_dsn(const char *home, char **ret_dsn, struct err *err) {
     if (io_file_read(path, &text, &missing, err) < 0)
         return missing ? 0 : -1;
     struct slice dsn = slice_trim(buf_slice(&text));
-    if (!slice_starts(dsn, SLICE("postgres://")) && !slice_starts(dsn, SLICE("postgresql://")))
-        return err_set(err, "`%s` holds no DSN that starts with postgres://", path);
     *ret_dsn = mem_dup(dsn.ptr, dsn.len);
-    return 0;
+    if (state_advice_is_postgres(*ret_dsn))
+        return 0;
+    free(steal(*ret_dsn));
+    return err_set(err, "`%s` holds no DSN that starts with postgres://", path);
 }
 
 static int open_file(struct db *db, const char *path, bool read_only, const char *schema, struct err *err) {

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/hex.h"
 #include "base/mem.h"
+#include "state/advice.h"
 #include "state/libpq.h"
 #include "state/limits.h"
 #include "state/migrations.h"
@@ -110,7 +111,7 @@ static int run_plain(struct db_postgres *db, const char *text, struct err *err) 
 }
 
 static int setup(struct db_postgres *db, struct err *err) {
-    if (connect_try(db, err) < 0)
+    if (state_advice_check(db->dsn, err) < 0 || connect_try(db, err) < 0)
         return -1;
     if (!db->migrated && migrations_apply(db->pq, db->conn, err) < 0) {
         disconnect(db);

@@ -35,6 +35,7 @@ struct libpq {
     LIBPQ(PQnfields);
     LIBPQ(PQnotifies);
     LIBPQ(PQntuples);
+    LIBPQ(PQparameterStatus);
     LIBPQ(PQpipelineSync);
     LIBPQ(PQputCopyData);
     LIBPQ(PQputCopyEnd);
@@ -42,6 +43,7 @@ struct libpq {
     LIBPQ(PQresultErrorMessage);
     LIBPQ(PQresultStatus);
     LIBPQ(PQsendQueryParams);
+    LIBPQ(PQserverVersion);
     LIBPQ(PQsetnonblocking);
     LIBPQ(PQsetNoticeReceiver);
     LIBPQ(PQsocket);

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DENIED "42501"           /* the role has not the privilege */
+#define DENIED "42501" /* the role has not the privilege */
+#define POSTGRES_OLDEST 140000
 #define MIGRATION_LOCK "8640001" /* gates that start at the same time migrate one after the other */
 
 extern const unsigned char state_postgres_1[], state_postgres_2[], state_postgres_3[], state_postgres_4[],
@@ -84,9 +85,25 @@ static int apply_migrations(const struct libpq *pq, PGconn *conn, struct err *er
     return note_oldest(pq, conn, err) < 0 ? -1 : run_sql(pq, conn, "COMMIT", NULL, err);
 }
 
+/* Names and arguments are UTF-8: another encoding lacks characters of theirs, and calls would fail one by
+ * one. */
+static int check_server(const struct libpq *pq, PGconn *conn, struct err *err) {
+    const int version = pq->PQserverVersion(conn);
+    const char *encoding = pq->PQparameterStatus(conn, "server_encoding");
+    if (version < POSTGRES_OLDEST)
+        return err_set(err, "PostgreSQL %d is too old: a gate needs %d or later", version / 10000,
+                       POSTGRES_OLDEST / 10000);
+    if (encoding && strcmp(encoding, "UTF8") != 0)
+        return err_set(err,
+                       "the database has the encoding %s: make one with UTF8 (createdb --encoding UTF8 "
+                       "--template template0)",
+                       encoding);
+    return 0;
+}
+
 int migrations_apply(const struct libpq *pq, PGconn *conn, struct err *err) {
     int version, needed = 0;
-    if (read_version(pq, conn, &version, err) < 0)
+    if (check_server(pq, conn, err) < 0 || read_version(pq, conn, &version, err) < 0)
         return -1;
     if (version > VERSION && run_sql(pq, conn, NEEDED, &needed, err) < 0)
         return -1;

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/mem.h"
+#include "state/advice.h"
 #include "state/libpq.h"
 #include "state/migrations.h"
 #include "state/remote_link.h"
@@ -345,6 +346,8 @@ static void postgres_renew(struct remote *remote, const struct remote_call *call
  * listens would be refused while another one is made. */
 static int check_database(struct postgres *p, struct err *err) {
     const char *keys[LIBPQ_WORDS], *values[LIBPQ_WORDS];
+    if (state_advice_check(p->dsn, err) < 0)
+        return -1;
     state_libpq_words(p->dsn, true, keys, values);
     PGconn *conn = p->pq->PQconnectdbParams(keys, values, 1);
     int rc = 0;

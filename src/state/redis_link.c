@@ -7,6 +7,7 @@
 #include "io/tls.h"
 #include "state/limits.h"
 
+#include <errno.h>
 #include <hiredis/hiredis.h>
 #include <stdio.h>
 #include <string.h>
@@ -138,10 +139,15 @@ static void connect_path(struct redis_link *l) {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
     cleanup_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     size_t len = strlen(l->path);
-    if (len < sizeof(to.sun_path))
-        memcpy(to.sun_path, l->path, len);
-    if (fd < 0 || len >= sizeof(to.sun_path) || connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0) {
-        state_remote_link_lost(&l->link, "no process listens on the unix socket");
+    if (len >= sizeof(to.sun_path)) {
+        state_remote_link_lost(&l->link, "the path of a unix socket has at most 107 bytes");
+        return;
+    }
+    memcpy(to.sun_path, l->path, len);
+    if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0) {
+        state_remote_link_lost(&l->link, errno == ENOENT   ? "there is no such unix socket"
+                                         : errno == EACCES ? "this user may not use the unix socket"
+                                                           : "no process listens on the unix socket");
         return;
     }
     l->conn = io_conn_fd(l->link.loop, steal_fd(fd), true, &link_handlers, l);

@@ -24,14 +24,21 @@ const char *state_kind_name(enum state_kind kind) {
     return (unsigned)kind < sizeof(kind_names) / sizeof(kind_names[0]) ? kind_names[kind] : "?";
 }
 
+static bool is_scheme(struct slice text) {
+    for (size_t i = 0; i < text.len; i++)
+        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.", text.ptr[i]))
+            return false;
+    return text.len > 0;
+}
+
 int state_dsn_parse(const char *text, struct state_dsn *ret_dsn, struct err *err) {
     struct slice dsn = slice_str(text ? text : "sqlite:"), scheme;
     if (dsn.len > STATE_DSN_MAX)
         return err_set(err, "the state DSN is longer than %d bytes", STATE_DSN_MAX);
-    if (!slice_cut(&dsn, ':', &scheme))
-        return err_set(
-            err, "state DSN `%.*s`: write sqlite:, sqlite:PATH, memory:, redis://HOST or postgres://HOST",
-            SLICE_FMT(scheme));
+    if (!slice_cut(&dsn, ':', &scheme) || !is_scheme(scheme)) /* not shown: there may be a password in it */
+        return err_set(err,
+                       "the state DSN has no scheme: write sqlite:, sqlite:PATH, memory:, redis://HOST or "
+                       "postgres://HOST");
     if (state_address_scheme(scheme)) {
         struct state_address address;
         if (state_address_parse(slice_str(text), &address, err) < 0)
@@ -54,8 +61,11 @@ int state_dsn_parse(const char *text, struct state_dsn *ret_dsn, struct err *err
         return 0;
     }
     if (!slice_is(scheme, "sqlite"))
-        return err_set(err, "state DSN: `%.*s:` must be sqlite:, sqlite:PATH, memory:, redis: or postgres:",
-                       SLICE_FMT(scheme));
+        return err_set(
+            err,
+            "state DSN: `%.*s:` must be sqlite:, memory:, redis:, rediss:, valkey:, redis+sentinel:, "
+            "redis+cluster:, unix: or postgres:",
+            SLICE_FMT(scheme));
     if (slice_starts(dsn, SLICE("//")))
         dsn = slice_from(dsn, 2);
     *ret_dsn = (struct state_dsn){.backend = STATE_SQLITE, .path = dsn};

@@ -1,6 +1,6 @@
 // Counters in PostgreSQL: several gates share them; the database is brought up to date at the start, or refused.
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -108,7 +108,7 @@ describe('counters in PostgreSQL', { skip: postgresPrograms() ? false : 'no Post
     for (const [what, { status, text, fix }] of Object.entries({ dsn: (await stores({ dsn: bad }))[0], database: (await stores({ database: bad }))[0] })) {
       assert.equal(status, 'problem', what);
       assert.match(text, /(role|database) "(me|none)" does not exist/, what);
-      assert.match(fix, /a gate does not start without it/, what);
+      assert.match(fix, /create it \(createdb, createuser\), or correct the DSN/, what);
     }
     assert.deepEqual((await stores({ dsn: empty, database: empty })).map(({ subject, status }) => [subject, status]), [['state.dsn', 'ok'], ['state.database', 'ok']]);
     assert.equal((await stores({ dsn: 'sqlite:' })).length, 0);
@@ -129,6 +129,26 @@ describe('counters in PostgreSQL', { skip: postgresPrograms() ? false : 'no Post
     const newer = await start(state);
     assert.equal(newer.code, 4);
     assert.match(newer.stderr, /the database has version 99; this program supports 8/);
+  });
+
+  test('a database that cannot be used is named with its setting and what to do, once, and is not kept in the home', async () => {
+    assert.ok(pg.psql("CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'").ok);
+    for (const [url, code, says] of [
+      [dsn('none'), 4, /state\.database: PostgreSQL: .*database "none" does not exist\nfix: create it/],
+      [dsn('latin'), 4, /state\.database: PostgreSQL: the database has the encoding LATIN1: make one with UTF8/],
+      [`postgres://u:hu@sh@/none?host=${pg.socket}`, 4, /state\.database: PostgreSQL: the DSN is not clear: write a password with @/],
+      ['redis://:hush@127.0.0.1', 3, /state\.database: must start with postgres:\/\//],
+      ['host=x password=hush', 3, /state\.database: must start with postgres:\/\//],
+    ]) {
+      const home = join(tempDir('bad'), 'home'), config = join(dirname(home), 'sallyport.yaml');
+      writeFileSync(config, JSON.stringify({ version: '1', policy: policyFile(), servers: {}, state: { database: url } }), { mode: 0o600 });
+      const failed = await cli(['serve', '--no-auth', '--listen', '127.0.0.1:0', '--workers', '3', '--config', config], { env: { SALLYPORT_HOME: home } });
+      assert.equal(failed.code, code, failed.stderr);
+      assert.match(failed.stderr, says);
+      assert.equal(failed.stderr.match(/error:/g).length, 1, failed.stderr);
+      assert.doesNotMatch(failed.stderr, /hu[s@]/);
+      assert.ok(!existsSync(join(home, 'database')), 'commands would look there');
+    }
   });
 
   test('a gate that was not upgraded yet starts with a newer database, unless the upgrade took something away', async (t) => {

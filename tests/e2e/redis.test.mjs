@@ -162,6 +162,26 @@ describe('counters in Redis', { concurrency: 2 }, () => {
     assert.doesNotMatch(stderr, /hush/);
   });
 
+  test('errors of the start say what to do, and show no part of a password', async (t) => {
+    const port = await freePort(), store = use(t, await startRedis({ config: `port ${port}\nbind 127.0.0.1\nrequirepass se@me` }));
+    const { peer } = await fleet(t, blocks({ pay: { limits: [daily(1)] } }), { redis: { ...store, dsn: `redis://:se@me@127.0.0.1:${port}` } });
+    assert.ok(!denied(await outcome(peer, 'pay')), 'a password with an @ that was not encoded');
+    for (const [dsn, code, says] of [
+      [`redis://127.0.0.1:${port}`, 4, /NOAUTH .*\nfix: put the password into the DSN: redis:\/\/:PASSWORD@HOST/],
+      [`redis://:hu@sh@127.0.0.1:${port}`, 4, /WRONGPASS .*\nfix: correct the user or the password/],
+      [`redis://:hu?sh@127.0.0.1:${port}`, 3, /state DSN: write a password with @ \/ \? or # percent-encoded/],
+      ['host=x password=hu:sh', 3, /the state DSN has no scheme/],
+      [`unix:///run/${'x'.repeat(120)}`, 4, /at most 107 bytes\nfix: use a shorter path/],
+      ['unix:///nonexistent/redis.sock', 4, /there is no such unix socket\nfix: start the server/],
+      ['redis://127.0.0.1:9', 4, /connection refused\nfix: start the server, or correct the host and the port/],
+    ]) {
+      const failed = await cli(['-c', policyFile(), '--state-dsn', dsn, ...PATIENT, '--', 'cat']);
+      assert.equal(failed.code, code, dsn);
+      assert.match(failed.stderr, says);
+      assert.doesNotMatch(failed.stderr, /hu[@?:]|sh@/);
+    }
+  });
+
   test('a gate does not start where it may not write: a replica, keys of somebody else', async (t) => {
     const port = await freePort(), master = use(t, await startRedis({ config: `port ${port}\nuser gate on >secret ~{other:}* +@all` }));
     const replica = use(t, await startRedis({ config: `replicaof 127.0.0.1 ${port}` }));

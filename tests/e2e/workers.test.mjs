@@ -182,7 +182,10 @@ test('mistakes in the settings are reported once', async () => {
   assert.match(stderr, /workers: `many`: a number from 1 to 64, or auto/);
   const bad = await cli(['serve', '--no-auth', '--workers', '2', '--listen', '127.0.0.1:0', '--config', tempFile('sallyport.yaml', JSON.stringify({ ...settings(), policy: '/nonexistent' }))]);
   assert.notEqual(bad.code, 0);
-  assert.match(bad.stderr, /nonexistent/);
+  assert.equal(bad.stderr.match(/nonexistent/g).length, 1, bad.stderr);
+  const open = await cli(['serve', '--no-auth', '--workers', '3', '--listen', '0.0.0.0:0', '--config', tempFile('sallyport.yaml', JSON.stringify(settings()))]);
+  assert.equal(open.code, 3);
+  for (const line of [/error: --no-auth is allowed on the loopback only/g, /WITHOUT TLS/g, /1 server configured/g]) assert.equal(open.stderr.match(line)?.length, 1, open.stderr);
 });
 
 test('every worker answers for the whole gate: sessions, calls, servers, status, readiness, metrics', async (t) => {

@@ -3,6 +3,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "io/loop.h"
+#include "state/address.h"
+#include "state/advice.h"
 #include "state/state.h"
 
 #include <ftw.h>
@@ -734,25 +736,63 @@ static void test_addresses(void **state) {
         const char *text, *why;
     } rows[] = {
         {"redis:", "write redis://"},
-        {"redis://h:0", "names no host"},
+        {"redis://h:0", "0 is not a valid port"},
         {"redis://h:99999", "is not a valid port"},
         {"redis://h/x", "is not a valid number of a database"},
         {"redis://%zz@h", "password is not"},
         {"unix://relative", "absolute path"},
         {"redis://h?a=b", "unknown option `a`"},
         {"redis://[::1", "no closing bracket"},
+        {"redis://:hu?sh@h", "percent-encoded: %40"},
+        {"rediss://:hu?s=h@h", "percent-encoded: %40"},
+        {"host=h password=hu:sh", "has no scheme"},
     };
     struct state_dsn parsed;
     struct err err = {0};
+    struct state_address address;
+    const char *whole = "redis://u:hu@s/h@host:1/2?client_name=a@b";
+    assert_int_equal(state_address_parse(slice_str(whole), &address, &err), 0);
+    assert_string_equal(address.password, "hu@s/h");
+    assert_string_equal(address.nodes[0].host, "host");
+    state_address_free(&address);
+    whole = "unix:///run/a@b.sock";
+    assert_int_equal(state_address_parse(slice_str(whole), &address, &err), 0);
+    assert_string_equal(address.path, "/run/a@b.sock");
+    assert_null(address.password);
+    state_address_free(&address);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         assert_int_equal(state_dsn_parse(rows[i].text, &parsed, &err), -1);
         if (!strstr(err.text, rows[i].why))
             fail_msg("%s: %s", rows[i].text, err.text);
+        assert_null(strstr(err.text, "hu"));
     }
     static const char *const good[] = {"redis://h", "rediss://u:p@h:6380/2", "valkey://[::1]:1?client_name=x",
                                        "redis://", "redis+unix:///run/redis.sock?db=1"};
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
         assert_int_equal(state_dsn_parse(good[i], &parsed, &err), 0);
+}
+
+/* libpq would take these for a host or a port, and say so. */
+static void test_postgres_dsns(void **state) {
+    (void)state;
+    static const char *const bad[] = {"postgres://u:hu@sh@h/d",   "postgres://u:hu/sh@h/d",
+                                      "postgres://u:hu?sh@h/d",   "postgres://u:hu#sh@h/d",
+                                      "postgres://u:hu%zzsh@h/d", "postgres://u:hu%"};
+    static const char *const good[] = {"postgres://u:hu%40sh@h,h:1/d?sslmode=require",
+                                       "postgresql:///d?host=/run", "postgres://u@/d?host=/run"};
+    struct err err = {0};
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        assert_int_equal(state_advice_check(bad[i], &err), -1);
+        assert_null(strstr(err.text, "hu"));
+    }
+    for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+        assert_true(state_advice_is_postgres(good[i]));
+        assert_int_equal(state_advice_check(good[i], &err), 0);
+    }
+    assert_false(state_advice_is_postgres("redis://h"));
+    assert_non_null(
+        strstr(state_advice("state: h:1: NOAUTH Authentication required."), "redis://:PASSWORD@HOST"));
+    assert_null(state_advice("out of memory"));
 }
 
 /* ---- each store ---- */
@@ -858,6 +898,7 @@ int main(void) {
         cmocka_unit_test(test_forgotten_script),
         cmocka_unit_test(test_login),
         cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_postgres_dsns),
     };
     return cmocka_run_group_tests_name("memory", memory, setup_memory, teardown) +
            cmocka_run_group_tests_name("sqlite", sqlite, setup_sqlite, teardown) +
