@@ -9,6 +9,8 @@
 enum call_next redact_filter(struct call *c);
 /* Before the reply: false while new tokens in it are not stored yet. */
 bool redact_stored(struct call *c);
+/* Loosens the schemas of results in a list of tools where results may contain tokens. */
+void redact_list(struct call *c, uint32_t tools, struct splice *text);
 /* A message that the server sends on its own. False: it is withheld. */
 bool redact_message(struct session *s, struct server *server, const struct msg *m, struct splice *text);
 /* The params of a question that was translated to the client's era. False: it must not be sent. */

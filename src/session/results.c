@@ -8,6 +8,7 @@
 #include "era/listen.h"
 #include "guard/clean.h"
 #include "mcp/translate.h"
+#include "privacy/redact.h"
 #include "server/server.h"
 
 static enum call_next not_rewritten(struct call *c) {
@@ -111,6 +112,7 @@ enum call_next results_filter_tools(struct call *c) {
         !splice_drop_elems(c->answer, &m->tape, tools, hides_tool, c) || !translate_tools(c, tools) ||
         !clean_list(c, tools, c->list_serial, c->answer))
         return answer_refuse(c, RPC_INTERNAL, 502, "the server's list of tools could not be filtered");
+    redact_list(c, tools, c->answer);
     return CALL_NEXT;
 }
 

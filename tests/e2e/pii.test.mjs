@@ -1,5 +1,6 @@
 // Personal data and secrets through the running gate: what the agent sees, what the server gets back.
 import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
 import { describe, test } from 'node:test';
 import { join } from 'node:path';
 import { cli, legacyServer, startGate, startUpstream, tempDir, tempFile, use } from '../lib/index.mjs';
@@ -9,7 +10,7 @@ const KEY = `ghp_${'aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6'}`;
 const TOKEN = (kind) => new RegExp(`\\[${kind}_[0-9A-HJKMNP-TV-Z]{8}\\]`);
 
 // A server whose tools answer with what `world.next` holds, and that remembers its calls.
-async function world(t, { args = ['--pii', 'tokenize'], env, policy } = {}) {
+async function world(t, { args = ['--pii', 'tokenize'], env, policy, tools = [] } = {}) {
   const state = { calls: [], next: { content: [{ type: 'text', text: 'ok' }] } };
   const methods = {
     'tools/call': (params) => { state.calls.push(params); return state.next; },
@@ -18,7 +19,7 @@ async function world(t, { args = ['--pii', 'tokenize'], env, policy } = {}) {
     'prompts/get': () => state.next,
     'x/fail': () => { throw Object.assign(new Error(`no account for ${EMAIL}`), { code: -32050 }); },
   };
-  const upstream = use(t, await startUpstream(legacyServer({ methods, capabilities: { tools: {}, resources: {}, prompts: {} } })));
+  const upstream = use(t, await startUpstream(legacyServer({ tools, methods, capabilities: { tools: {}, resources: {}, prompts: {} } })));
   const gate = use(t, await startGate({ transport: 'stdio', upstream: upstream.url, args, env, policy }));
   await gate.rpc.request('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } });
   gate.rpc.notify('notifications/initialized');
@@ -50,6 +51,36 @@ describe('tokenize', () => {
     // and back, to the very server it came from
     await w.call('write', { to: token, body: `cc ${token.toLowerCase()}`, card: result.structuredContent.card_number, key: result.content[2].resource.text });
     assert.deepEqual(w.calls.at(-1).arguments, { to: EMAIL, body: `cc ${EMAIL}`, card: 4111111111111111, key: `key ${KEY}` });
+  });
+
+  // Clients validate structured content: a token in place of a number or beside a pattern must not break the call.
+  test('structured content with tokens satisfies the schema that the client got', async (t) => {
+    const outputSchema = {
+      type: 'object', required: ['pattern', 'card', 'type'],
+      properties: {
+        pattern: { type: 'string', pattern: '^[0-9 +]+$', maxLength: 16, minLength: 4 }, card: { type: 'integer', minimum: 1 }, type: { $ref: '#/$defs/mail' },
+        maybe: { type: ['number', 'null'] }, list: { type: 'array', items: { anyOf: [{ type: 'number' }, { type: 'boolean' }] } },
+      },
+      $defs: { mail: { type: 'string', format: 'email', maxLength: 24 } },
+    };
+    const tools = ['read', 'hidden'].map((name) => ({ name, inputSchema: { type: 'object', properties: { n: { type: 'integer' } } }, outputSchema }));
+    const structuredContent = { pattern: '+41 78 167 07 25', card: 4111111111111111, type: EMAIL, maybe: 4111111111111111, list: [1, true, 4111111111111111] };
+    const load = createRequire(new URL('../npm/', import.meta.url));
+    const validate = (schema, value) => load('ajv-formats')(new (load('ajv/dist/2020.js').default)({ strict: false })).compile(schema)(value);
+    assert.ok(validate(outputSchema, structuredContent));
+    const w = await world(t, { tools, policy: 'version: "1"\nhide: [hidden]\ntools: {}\n' });
+    const listed = (await w.ask('tools/list', {})).tools;
+    assert.deepEqual(listed.map(({ name }) => name), ['read']);
+    assert.deepEqual(listed[0].inputSchema, tools[0].inputSchema);
+    w.next = { content: [{ type: 'text', text: 'ok' }], structuredContent };
+    const result = await w.call('read', {});
+    assert.match(result.structuredContent.card, TOKEN('CREDIT_CARD'));
+    assert.ok(validate(listed[0].outputSchema, result.structuredContent));
+    assert.ok(!validate(outputSchema, result.structuredContent));
+    assert.ok(!validate(listed[0].outputSchema, { ...structuredContent, card: true }));
+    // nothing changes where results have no tokens
+    const plain = await world(t, { tools, args: ['--pii', 'report'] });
+    assert.deepEqual((await plain.ask('tools/list', {})).tools, tools);
   });
 
   test('untouched parts keep their bytes', async (t) => {
