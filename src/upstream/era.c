@@ -22,6 +22,8 @@ struct up_era_probe {
     bool again;   /* server/discover has been repeated */
     bool looking; /* the GET is under way */
     bool renewed; /* a retry with other credentials has been made */
+    bool moving;  /* the answer is a redirect that is followed */
+    bool moved;   /* one has been followed */
     struct up_wait secrets;
     struct buf discover;
     int get_status;
@@ -228,6 +230,11 @@ static void take_answer(struct up_era_probe *p, struct slice body) {
     const char *why = NULL;
     bool again = false;
     int status = p->x.status;
+    if (p->moving) {
+        p->moving = false;
+        send_discover(p);
+        return;
+    }
     tape_init(&t);
     bool read = tape_parse(&t, body, NULL) == TAPE_OK && rpc_read(&t, &rpc, &why) == 0;
     enum up_answer modern = up_era_judge(status, &t, read ? &rpc : NULL, &again);
@@ -267,6 +274,8 @@ static enum exchange_want probe_head(struct exchange *x, const struct http_head 
         return EXCHANGE_REFUSE;
     }
     up_challenge_note(p->server, h);
+    if (!p->moved)
+        p->moving = p->moved = up_head_moved(p->server, h->status, http_value_of(h, SLICE("location")));
     x->body_max = UP_ERROR_BODY_MAX;
     if (h->status == 200 && http_media_is(http_value(h, HTTP_FIELD_TYPE), SLICE("text/event-stream")))
         return EXCHANGE_EVENTS;

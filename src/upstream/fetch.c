@@ -13,7 +13,7 @@ struct up_fetch {
     char *url;
     char *name; /* for error messages */
     size_t body_max;
-    char *challenge;
+    char *challenge, *location;
     void (*done)(void *owner, const struct up_fetch_answer *answer);
     void *owner;
 };
@@ -37,6 +37,7 @@ static void fetch_free(struct up_fetch *f) {
     free(f->url);
     free(f->name);
     free(f->challenge);
+    free(f->location);
     free(f);
 }
 
@@ -50,7 +51,9 @@ static struct up_fetch *fetch_of(struct exchange *x) { return container_of(x, st
 static enum exchange_want on_head(struct exchange *x, const struct http_head *h) {
     struct up_fetch *f = fetch_of(x);
     struct slice challenge = http_value_of(h, SLICE("www-authenticate"));
+    struct slice location = http_value_of(h, SLICE("location"));
     f->challenge = mem_dup(challenge.len ? challenge.ptr : "", challenge.len);
+    f->location = mem_dup(location.len ? location.ptr : "", location.len);
     x->body_max = f->body_max;
     return EXCHANGE_BODY;
 }
@@ -58,8 +61,10 @@ static enum exchange_want on_head(struct exchange *x, const struct http_head *h)
 static void on_done(struct exchange *x, struct block *b, struct slice body) {
     (void)b;
     struct up_fetch *f = fetch_of(x);
-    fetch_answer(f, &(struct up_fetch_answer){
-                        .status = x->status, .body = body, .challenge = slice_str(f->challenge)});
+    fetch_answer(f, &(struct up_fetch_answer){.status = x->status,
+                                              .body = body,
+                                              .challenge = slice_str(f->challenge),
+                                              .location = slice_str(f->location)});
 }
 
 static void on_failed(struct exchange *x, const struct exchange_fault *fault) {

@@ -24,6 +24,7 @@ struct up_fetch_answer {
     const char *why;
     struct slice body;
     struct slice challenge; /* the WWW-Authenticate header */
+    struct slice location;  /* of a redirect, which is not followed */
 };
 
 /* May the gate send a secret there? Only https, or http to this machine. */

@@ -146,3 +146,28 @@ bool up_head_only_asks(struct slice method) {
             return true;
     return false;
 }
+
+/* Web frameworks redirect `/mcp` to `/mcp/`, and others back. Only this is followed, and our own origin is
+ * kept: what we send stays with the resource that it is meant for. */
+bool up_head_moved(struct up_server *s, int status, struct slice where) {
+    struct http_url url;
+    const char *why;
+    struct slice query = s->at.target, path;
+    const bool has_query = slice_cut(&query, '?', &path), slashed = slice_ends(path, SLICE("/"));
+    if ((status != 307 && status != 308) || path.len < 2)
+        return false;
+    if (http_parse_url(where, &url, &why) == 0)
+        where = slice_eq_nocase(url.host, s->at.host) ? url.target : (struct slice){0};
+    if (s->slashed) /* another request, sent before the first was answered */
+        return slice_eq(where, s->at.target);
+    const size_t room = s->at.target.len + 2;
+    cleanup_free char *target = mem_alloc(room);
+    const int len = snprintf(target, room, "%.*s%s%s%.*s", (int)(path.len - slashed), path.ptr,
+                             slashed ? "" : "/", has_query ? "?" : "", SLICE_FMT(query));
+    if (!slice_eq(where, slice_of(target, (size_t)len)))
+        return false;
+    s->slashed = steal(target);
+    s->at.target = slice_of(s->slashed, (size_t)len);
+    buf_free(&s->post_head);
+    return true;
+}

@@ -21,3 +21,6 @@ bool up_head_lines_ok(struct slice lines);
 bool up_head_end(struct buf *out, const struct up_server *s, const struct splice *body);
 /* Methods without side effects. Any other may have been executed when its connection broke. */
 bool up_head_only_asks(struct slice method);
+
+/* True when the redirect is followed: the request that it answers must be sent again. */
+bool up_head_moved(struct up_server *s, int status, struct slice where);

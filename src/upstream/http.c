@@ -58,6 +58,7 @@ struct post {
     bool effects;      /* a repetition could have side effects */
     bool with_session; /* it named the session */
     bool renewing;     /* parked until there are other secrets */
+    bool moved;        /* the answer is a redirect that the server's next requests follow */
     uint64_t secret_epoch;
     bool held; /* a callback is under way, after which this post is checked */
     bool dead; /* to be freed after that */
@@ -386,6 +387,8 @@ static void post_refused(struct post *p, struct block *b, struct slice body) {
             session_lost(h);
         else
             h->base.events->noise(h->base.owner, why, (struct slice){0});
+    } else if (p->moved) {
+        post_fail(p, why, true); /* a redirect says that the request was not executed */
     } else if (lost) {
         post_park(p);
         session_lost(h);
@@ -487,6 +490,7 @@ static enum exchange_want post_head(struct exchange *x, const struct http_head *
     if (head->status >= 300) {
         up_challenge_note(p->link->base.server, head);
         x->body_max = UP_ERROR_BODY_MAX;
+        p->moved = up_head_moved(p->link->base.server, head->status, where);
         if (where.len && !p->where)
             p->where = mem_dup(where.ptr, where.len);
         return EXCHANGE_BODY;

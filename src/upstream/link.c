@@ -48,6 +48,7 @@ void up_server_close(struct up_server *s, void (*unused)(struct up_server *s)) {
     up_noise_end(&s->junk, s->core->loop);
     buf_free(&s->post_head);
     buf_free(&s->scratch);
+    free(s->slashed);
     s->unused = unused;
     if (!s->link_count && unused)
         unused(s);

@@ -9,6 +9,8 @@
 #include "upstream/bearer.h"
 #include "upstream/era.h"
 #include "upstream/fetch.h"
+#include "upstream/head.h"
+#include "upstream/link.h"
 #include "wire/base64.h"
 #include "wire/emit.h"
 
@@ -28,6 +30,7 @@ struct up_oauth {
     bool over;
     struct slice fault;
     const char *redirect;
+    struct slice server_url; /* the login's, or where a redirect of the server leads */
     struct slice authorize_url, register_url, metadata_url;
     struct slice wanted_scope;
     struct slice client_metadata; /* URL of a document that is a client id, or empty */
@@ -149,11 +152,30 @@ static bool take_challenge(struct up_oauth *o, struct slice challenge) {
     return true;
 }
 
+/* The same redirect as requests of the gate follow. */
+static bool follow(struct up_oauth *o, const struct up_fetch_answer *answer) {
+    struct up_server server;
+    struct err err;
+    up_server_init(&server, o->core);
+    const bool moved = slice_eq(o->server_url, o->login.url) &&
+                       up_server_set_url(&server, o->server_url.ptr, &err) == 0 &&
+                       up_head_moved(&server, answer->status, answer->location);
+    if (moved)
+        o->server_url = arena_printf(texts(o), "%.*s%.*s", SLICE_FMT(origin_of(o->login.url)),
+                                     SLICE_FMT(server.at.target));
+    up_server_close(&server, NULL);
+    return moved;
+}
+
 static void on_server(void *owner, const struct up_fetch_answer *answer) {
     struct up_oauth *o = owner;
     o->fetch = NULL;
     if (answer->why) {
         fail(o, "%s", answer->why);
+        return;
+    }
+    if (follow(o, answer)) {
+        ask_server(o);
         return;
     }
     bool asks = answer->status == 401 || (answer->status == 403 && answer->challenge.len);
@@ -185,7 +207,7 @@ static void ask_server(struct up_oauth *o) {
     static const char modern[] = "MCP-Protocol-Version: " UP_MODERN_VERSION "\r\nMcp-Method: tools/list\r\n";
     struct up_fetch_request r = {
         .method = HTTP_POST,
-        .url = o->login.url.ptr,
+        .url = o->server_url.ptr,
         .accept = "application/json, text/event-stream",
         .content_type = "application/json",
         .headers = o->asked_modern ? SLICE(modern) : (struct slice){0},
@@ -273,6 +295,12 @@ static void ask_resource(struct up_oauth *o) {
 
 /* ---- 3. the authorization server's metadata ---- */
 
+/* Libraries end every URL without a path in a slash when they write it into the resource's metadata. */
+static bool is_issuer(struct slice issuer, struct slice named) {
+    return slice_eq(issuer, named) ||
+           (slice_ends(named, SLICE("/")) && slice_eq(issuer, slice_upto(named, named.len - 1)));
+}
+
 static bool take_authority(struct up_oauth *o, const struct tape *t) {
     struct slice issuer = text_at(o, t, "issuer");
     o->authorize_url = text_at(o, t, "authorization_endpoint");
@@ -280,8 +308,9 @@ static bool take_authority(struct up_oauth *o, const struct tape *t) {
     o->register_url = text_at(o, t, "registration_endpoint");
     uint32_t promised = tape_get_str(t, 0, "authorization_response_iss_parameter_supported");
     o->iss_promised = promised && tape_is(t, promised, TAPE_TRUE);
-    if (!slice_eq(issuer, o->login.issuer))
-        fail(o, "the authorization server's metadata is of another issuer");
+    if (!is_issuer(issuer, o->login.issuer))
+        fail(o, "the authorization server's metadata is of another issuer, `%.*s`",
+             (int)slice_upto(issuer, 200).len, issuer.ptr);
     else if (!up_url_is_safe(o->authorize_url) || !up_url_is_safe(o->login.token_url) ||
              (o->register_url.len && !up_url_is_safe(o->register_url)))
         fail(o, "the authorization server names an endpoint that is not https");
@@ -289,6 +318,7 @@ static bool take_authority(struct up_oauth *o, const struct tape *t) {
         fail(o, "the authorization server does not declare support for PKCE with S256");
     if (o->over)
         return false;
+    o->login.issuer = issuer; /* as it spells itself, also in its answers */
     /* Without this scope many servers issue no refresh token. */
     if (tape_list_has(t, 0, "scopes_supported", "offline_access") && o->wanted_scope.len &&
         !up_scopes_have(o->wanted_scope, SLICE("offline_access")))
@@ -594,7 +624,7 @@ struct up_oauth *up_oauth_start(struct up_core *core, const struct up_oauth_requ
     o->by_hand = r->by_hand;
     list_init(&o->visitors);
     arena_init(texts(o));
-    o->login.url = arena_dup(texts(o), slice_str(r->url));
+    o->server_url = o->login.url = arena_dup(texts(o), slice_str(r->url));
     if (r->client_id)
         o->login.client_id = arena_dup(texts(o), slice_str(r->client_id));
     if (r->client_secret)

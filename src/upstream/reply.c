@@ -63,9 +63,11 @@ void up_refusal_text(const struct up_server *s, int status, const char *where, s
     }
     if (status >= 300 && status < 400) {
         plain(slice_str(where), words);
-        snprintf(why, UP_WHY_MAX,
-                 "server `%s` answered with a redirect (HTTP %d)%s%s; redirects are not followed", s->name,
-                 status, where ? " to " : "", words);
+        snprintf(
+            why, UP_WHY_MAX,
+            "server `%s` answered with a redirect (HTTP %d)%s%s; redirects are not followed: write the URL "
+            "that it leads to",
+            s->name, status, where ? " to " : "", words);
         return;
     }
     plain(body, words);

@@ -63,6 +63,7 @@ struct up_server {
     const struct up_builtin *builtin; /* inside the gate, or NULL; see builtin.h */
     struct link *(*transport)(void);  /* makes its links in place of those above; only in tests */
     struct http_url at;
+    char *slashed; /* owned: target of `at` after a redirect that changed only its last slash, or NULL */
     const char *const *headers; /* "Name: value" lines sent with every request */
     size_t header_count;
     void (*unused)(struct up_server *s); /* set by up_server_close(): the last link is closed */

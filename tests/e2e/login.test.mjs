@@ -70,6 +70,16 @@ describe('sallyport login', () => {
     assert.equal(gate.stderr.includes(shown[0].token), false);
   });
 
+  test('an issuer that is named with a slash at its end, a server that redirects to its path with a slash', async (t) => {
+    const w = await world(t, { guard: { metadata: (doc) => ({ ...doc, authorization_servers: doc.authorization_servers.map((issuer) => `${issuer}/`) }), slash: true } });
+    const gate = use(t, await startGate({ upstream: w.guard.url, env: w.env }));
+    await assert.rejects(peerFor('http', gate), /sallyport login --url http:\/\/127\.0\.0\.1:\d+\/mcp --scope mcp`/);
+    const { code, stderr, stdout } = await login(w, ['--json']);
+    assert.equal(code, 0, stderr);
+    assert.equal(JSON.parse(stdout).issuer, w.provider.issuer, 'as its own metadata spells it');
+    assert.ok(await (await peerFor('http', gate)).call('echo'));
+  });
+
   test('an expired or refused token is refreshed, and the call continues', async (t) => {
     const w = await world(t);
     assert.equal((await login(w)).code, 0);

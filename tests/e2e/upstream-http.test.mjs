@@ -211,7 +211,31 @@ describe('servers of several kinds', () => {
     assert.deepEqual(await client.request('tools/list'), { tools: [] });
   });
 
-  test('redirects are refused, also to the same host, and the target is not asked', async (t) => {
+  for (const [name, path, location] of [
+    ['to the path with a slash', '/mcp', '/mcp/?a=1'], ['to the path without one', '/mcp/', '/mcp?a=1'],
+    ['as a proxy spoils it, with another scheme and port', '/mcp', 'https://127.0.0.1:1/mcp/?a=1'],
+  ]) {
+    test(`a redirect ${name} is followed, at our own origin, and the credentials are sent there`, async (t) => {
+      const legacy = legacyServer({ sessionId: 's' });
+      const server = use(t, await startUpstream((request, reply) => (request.url === `${path}?a=1` ? reply.status(307, { Location: location }) : legacy(request, reply)), { path: `${path}?a=1` }));
+      const gate = use(t, await startGate({ upstream: server.url, headers: ['Authorization: Bearer upstream-key'] }));
+      assert.deepEqual(await (await LegacyHttp.open(gate.url)).request('tools/list'), { tools: [] });
+      const there = server.requests.filter(({ url }) => url === new URL(location, server.url).pathname + '?a=1');
+      assert.ok(there.some(({ json }) => json?.method === 'tools/list'));
+      for (const { headers } of there) assert.equal(headers.authorization, 'Bearer upstream-key');
+      assert.equal(server.requests.length - there.length, 1, 'what was learned is kept');
+    });
+  }
+
+  test('a redirect to and fro ends in an error', async (t) => {
+    const server = use(t, await startUpstream((request, reply) => reply.status(308, { Location: request.url === '/mcp' ? '/mcp/' : '/mcp' })));
+    const gate = use(t, await startGate({ upstream: server.url }));
+    const { error } = await (await post(gate.url, { jsonrpc: '2.0', id: 1, method: 'initialize', params: {} })).json();
+    assert.match(error.message, /redirect \(HTTP 308\) to \/mcp; redirects are not followed/);
+    assert.ok(server.requests.length < 8, `${server.requests.length} requests`);
+  });
+
+  test('other redirects are refused, also to the same host, and the target is not asked', async (t) => {
     const trap = use(t, await startUpstream((_, reply) => reply.status(200)));
     for (const status of [301, 302, 303, 307, 308]) {
       const server = use(t, await startUpstream((_, reply) => reply.status(status, { Location: trap.url })));
