@@ -375,6 +375,7 @@ static enum truth judge_text_test(struct eval *e, const struct cond *c, const st
         return TRUTH_UNSURE;
     uint64_t of_byte = c->op != OP_SQL                     ? 1
                        : c->dialect == POLICY_SQL_POSTGRES ? SQL_GRAMMAR_STEPS
+                       : c->dialect == POLICY_SQL_ANY      ? SQL_BYTE_STEPS + SQL_GRAMMAR_STEPS
                                                            : SQL_BYTE_STEPS;
     if (!policy_spend(&e->budget, 1 + of_byte * text.len))
         return spent(e);

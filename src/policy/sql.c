@@ -86,17 +86,27 @@ static const char pragmas_of_table[] =
     " integrity_check quick_check ";
 static const char pragmas[] =
     " database_list collation_list function_list module_list pragma_list compile_options user_version application_id"
-    " schema_version page_count page_size freelist_count encoding journal_mode foreign_keys ";
+    " schema_version page_count page_size freelist_count encoding journal_mode foreign_keys analysis_limit"
+    " auto_vacuum automatic_index busy_timeout cache_size cache_spill cell_size_check checkpoint_fullfsync"
+    " data_version defer_foreign_keys fullfsync hard_heap_limit ignore_check_constraints journal_size_limit"
+    " legacy_alter_table locking_mode max_page_count mmap_size query_only read_uncommitted recursive_triggers"
+    " reverse_unordered_selects secure_delete soft_heap_limit synchronous temp_store threads trusted_schema"
+    " wal_autocheckpoint writable_schema ";
 
 /* Virtual tables of SQLite that reach outside the database. */
 static const char outside_tables[] = " fsdir zipfile sqlite_dbdata sqlite_dbptr csv lsdir ";
 /* clang-format on */
+
+/* In FROM a.csv DuckDB reads the file a.csv where there is no such table. */
+static const char file_types[] =
+    " arrow avro csv db duckdb feather gz json jsonl ndjson orc parquet sqlite tsv txt xls xlsx zst ";
 
 enum cte { CTE_NONE, CTE_NAME, CTE_NAMED, CTE_BODY, CTE_DONE };
 
 struct frame { /* what one pair of parentheses holds */
     bool is_query;
     bool in_from;
+    bool is_name; /* nothing but a.b */
     enum cte cte;
     unsigned cases;
 };
@@ -112,6 +122,9 @@ struct walk {
     struct token now, before;
     struct slice qualifier; /* the name before this one: a of a.b */
     unsigned dots;          /* of the name so far */
+    bool closed_name;       /* the last pair held nothing but a.b */
+    bool of_value;          /* the name follows an expression: (f(a)).b */
+    bool calls_table;       /* a function stands in the place of a table */
     bool is_table;          /* the name, or the one that it is a part of, is in the place of a table */
     struct frame frames[POLICY_SQL_DEPTH_MAX];
     size_t depth;
@@ -213,11 +226,18 @@ static bool cte_passes(struct walk *w) {
     return true;
 }
 
+/* INNER MERGE JOIN of SQL Server. */
+static bool is_join_hint(const struct walk *w) {
+    struct sql_lexer ahead = w->l;
+    return w->l.dialect == POLICY_SQL_MSSQL && is_word(&w->now, " merge ") &&
+           policy_sql_next(&ahead) == SQL_WORD && policy_sql_in(ahead.word, " join ");
+}
+
 static bool word_passes(struct walk *w, bool is_call) {
     struct frame *f = &w->frames[w->depth];
     const struct token *t = &w->now;
     if (is_word(t, writing_words))
-        return is_call && policy_sql_knows(t->word, w->l.dialect);
+        return is_join_hint(w) || (is_call && policy_sql_knows(t->word, w->l.dialect));
     if (is_word(t, " end ") && f->cases) {
         f->cases--;
         return true;
@@ -273,6 +293,15 @@ static bool is_last_id(const struct walk *w) {
            policy_sql_next(&ahead) == SQL_PUNCT && ahead.punct == ')';
 }
 
+/* FROM t (NOLOCK) of SQL Server: a function there could not have a column as its argument. */
+static bool has_table_hint(const struct walk *w) {
+    struct sql_lexer ahead = w->l;
+    return w->l.dialect == POLICY_SQL_MSSQL && w->is_table && policy_sql_next(&ahead) == SQL_PUNCT &&
+           policy_sql_next(&ahead) == SQL_WORD &&
+           policy_sql_in(ahead.word, " nolock readuncommitted readpast rowlock readcommitted ") &&
+           policy_sql_next(&ahead) == SQL_PUNCT && ahead.punct == ')';
+}
+
 static bool call_passes(struct walk *w) {
     struct frame *f = &w->frames[w->depth];
     if (is_last_id(w))
@@ -282,7 +311,8 @@ static bool call_passes(struct walk *w) {
     if (is_punct(&w->before, ".") && slice_is(w->qualifier, "pg_catalog"))
         return w->l.dialect == POLICY_SQL_ANY && policy_sql_knows(w->now.word, POLICY_SQL_POSTGRES);
     if (is_punct(&w->before, "."))
-        return w->l.dialect == POLICY_SQL_MSSQL && policy_sql_in(w->now.word, mssql_members);
+        return w->l.dialect == POLICY_SQL_MSSQL &&
+               (policy_sql_in(w->now.word, mssql_members) || has_table_hint(w));
     /* type::method() of SQL Server runs code of the database, but for its own types. */
     if (w->l.dialect == POLICY_SQL_MSSQL && is_punct(&w->before, ":"))
         return policy_sql_in(w->qualifier, " geography geometry hierarchyid ") &&
@@ -295,7 +325,10 @@ static bool call_passes(struct walk *w) {
         return true;
     if (is_word(&w->before, " tablesample ") && is_word(&w->now, " bernoulli system "))
         return true;
-    return is_word(&w->now, grammar_words) || policy_sql_knows(w->now.word, w->l.dialect);
+    if (w->l.dialect == POLICY_SQL_MYSQL && is_word(&w->before, " member ") && is_word(&w->now, " of "))
+        return true;
+    return is_word(&w->now, grammar_words) || has_table_hint(w) ||
+           policy_sql_knows(w->now.word, w->l.dialect);
 }
 
 /* In the place of a table: a file there is refused. DuckDB has queries that begin with other words: FROM
@@ -325,6 +358,14 @@ static bool at_passes(const struct walk *w) {
     return w->l.dialect != POLICY_SQL_ANY || !(follows || is_table_place(w));
 }
 
+/* mysql.db is a table. */
+static bool is_file(const struct walk *w) {
+    struct sql_lexer ahead = w->l;
+    bool is_last = policy_sql_next(&ahead) != SQL_PUNCT || ahead.punct != '.';
+    return is_last && w->l.dialect == POLICY_SQL_ANY && is_punct(&w->before, ".") &&
+           policy_sql_in(w->now.word, file_types) && !slice_eq_nocase(w->qualifier, SLICE("mysql"));
+}
+
 static bool is_path(struct slice name) {
     for (size_t i = 0; i < name.len; i++)
         if (strchr("/\\:*?.@{}|<>", name.ptr[i]))
@@ -342,6 +383,13 @@ static bool name_passes(struct walk *w) {
     if (w->now.kind == SQL_NAME && w->l.dialect == POLICY_SQL_ANY && (is_member || is_table_place(w)) &&
         is_path(w->now.word))
         return false;
+    if (w->is_table && is_file(w))
+        return false;
+    /* For PostgreSQL (a).f calls the function f. */
+    if (is_member && w->of_value && w->l.dialect == POLICY_SQL_ANY &&
+        !policy_sql_is_result_column(w->now.word))
+        return false;
+    w->calls_table |= is_call && w->frames[w->depth].in_from;
     bool passes = name_stays_inside(w) && (!is_call || call_passes(w));
     w->qualifier = w->now.word;
     return passes;
@@ -366,7 +414,9 @@ static bool open_passes(struct walk *w) {
     if (is_punct(&w->before, "]") || w->depth + 1 == POLICY_SQL_DEPTH_MAX || calls_by_name(w))
         return false;
     bool in_from = is_table_place(w);
-    w->frames[++w->depth] = (struct frame){.in_from = in_from};
+    const bool is_call =
+        (w->before.kind == SQL_WORD && !is_word(&w->before, operand_words)) || w->before.kind == SQL_NAME;
+    w->frames[++w->depth] = (struct frame){.in_from = in_from, .is_name = !is_call};
     struct sql_lexer ahead = w->l;
     if (policy_sql_next(&ahead) != SQL_WORD)
         return true;
@@ -394,12 +444,14 @@ static bool punct_passes(struct walk *w) {
     case ')':
         if (w->depth == 0 || !is_whole(f))
             return false;
+        w->closed_name = f->is_name;
         f = &w->frames[--w->depth];
         if (f->cte == CTE_BODY)
             f->cte = CTE_DONE;
         return true;
     case '.': /* server.database.schema.table */
         w->dots++;
+        w->of_value = is_punct(&w->before, "]") || (is_punct(&w->before, ")") && !w->closed_name);
         return !may_be(w, POLICY_SQL_MSSQL) || !w->is_table || w->dots < 3;
     case '@':
         return at_passes(w);
@@ -415,6 +467,8 @@ static bool punct_passes(struct walk *w) {
 static bool token_passes(struct walk *w) {
     if (!cte_passes(w))
         return false;
+    if (w->now.kind != SQL_WORD && w->now.kind != SQL_NAME && !is_punct(&w->now, ".)"))
+        w->frames[w->depth].is_name = false;
     switch (w->now.kind) {
     case SQL_WORD:
     case SQL_NAME:
@@ -457,7 +511,7 @@ static bool is_listed_file(const struct walk *w) {
         return false;
     if (w->now.kind == SQL_STRING)
         return is_word(&w->before, table_words) || is_word(&w->before, " show from in ");
-    return w->now.kind == SQL_NAME && is_path(w->now.word);
+    return (w->now.kind == SQL_NAME && is_path(w->now.word)) || is_file(w);
 }
 
 /* SHOW and DESCRIBE: names, texts and numbers. For SQL Server their first word is a procedure that does
@@ -566,5 +620,7 @@ enum policy_sql_answer policy_sql_judge(struct slice sql, enum policy_sql_dialec
         return POLICY_SQL_UNCLEAR;
     if (is_word(&w.now, writing_words))
         return POLICY_SQL_WRITES;
-    return statement_reads(&w) ? POLICY_SQL_READS : POLICY_SQL_UNCLEAR;
+    if (!statement_reads(&w))
+        return POLICY_SQL_UNCLEAR;
+    return w.calls_table && dialect == POLICY_SQL_ANY ? policy_sql_postgres_columns(sql) : POLICY_SQL_READS;
 }

@@ -40,3 +40,7 @@ bool policy_sql_knows(struct slice function, enum policy_sql_dialect dialect);
 bool policy_sql_acts_as_column(struct slice name);
 
 enum policy_sql_answer policy_sql_postgres(struct slice sql);
+/* Does no `t.f` in the statement call a function of PostgreSQL, where t is the result of a function? */
+enum policy_sql_answer policy_sql_postgres_columns(struct slice sql);
+/* Is it a column that functions of PostgreSQL return, so that `(f()).name` calls nothing? */
+bool policy_sql_is_result_column(struct slice name);

@@ -132,3 +132,10 @@ SHOW TABLES LIKE 'a%'
 DESCRIBE t
 SELECT [a b] FROM [t]
 SELECT a FROM t ORDER BY a DESC, b
+SELECT s.json, t.db FROM s, t
+SELECT * FROM mysql.db
+SELECT e.value FROM json_each(x) AS e
+SELECT u.n FROM unnest(a) AS u(n)
+SELECT json.x FROM json
+SELECT * FROM c.db.t
+SELECT (addr).city, a FROM people

@@ -47,3 +47,6 @@ SELECT geography::Point(1, 2, 4326).STDistance(loc) FROM places
 SELECT loc.STAsText(), loc.Lat FROM places WHERE loc.STIntersects(geometry::STGeomFromText('POINT(1 1)', 0)) = 1
 SELECT hierarchyid::GetRoot(), hierarchyid::Parse('/1/')
 SELECT * FROM t WITH (NOLOCK, INDEX(i))
+SELECT * FROM dbo.t (NOLOCK)
+SELECT s.a FROM dbo.t (NOLOCK) AS s JOIN dbo.u AS u (ROWLOCK) ON s.id = u.id
+SELECT * FROM a INNER MERGE JOIN b ON a.id = b.id

@@ -72,3 +72,12 @@ EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT * FROM t
 EXPLAIN VERBOSE WITH a AS (SELECT 1) SELECT * FROM a
 SELECT lastval(), currval('s'), obj_description('users'::regclass), col_description('users'::regclass, 1)
 SELECT 1;
+SELECT (jsonb_each(data)).key, (jsonb_each(data)).value FROM users
+SELECT u.elem, u.ord FROM users, unnest(tags) WITH ORDINALITY AS u(elem, ord)
+SELECT g.g FROM generate_series(1, 3) g
+SELECT e.value ->> 'x' FROM users, jsonb_array_elements(users.data) e
+SELECT (aclexplode(relacl)).grantee FROM pg_class
+SELECT a.pid, a.query FROM pg_stat_get_activity(NULL) a
+SELECT p.name FROM jsonb_populate_recordset(NULL::users, '[]') p
+SELECT x.id FROM jsonb_to_recordset('[]') AS x(id int, name text)
+SELECT k.word FROM pg_get_keywords() k

@@ -44,3 +44,6 @@ PRAGMA "main".index_list('users')
 PRAGMA temp.foreign_key_check
 SELECT a FROM t WHERE b IN t2 AND c IN main.t3
 SELECT m.name, p.name FROM sqlite_master m JOIN pragma_table_info(m.name) p
+PRAGMA cache_size
+PRAGMA main.synchronous
+PRAGMA data_version
