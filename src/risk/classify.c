@@ -12,6 +12,7 @@
 #define OPENS_AT_MAX 2        /* words before a verb that still count as opening a description */
 #define OBJECT_WORDS 6        /* words after a verb that may name its object */
 #define CHAIN_GAP_MAX 4       /* words between two verbs of "create a tag or remove it" */
+#define CHOICE_GAP_MAX 8      /* of "get the settings of a server, or update them" */
 #define ACTIONS_BYTES_MAX 240 /* bytes of a description that may list actions */
 #define DATA_WORDS_MAX 6      /* words of a sentence that only names data */
 #define PREPOSITION_GAP_MAX 4 /* words between "for" and what it is about */
@@ -85,7 +86,8 @@ static bool loads_into(const struct risk_facts *f, size_t at) {
 /* "Post a question": a word that mostly is a noun, with an article behind it, is a verb. */
 static bool takes_object(const struct risk_facts *f, size_t at) {
     static const char *const articles[] = {"a", "an", "the", NULL};
-    static const char *const verbs[] = {"post", "order", "book", "tag", "label", "comment", NULL};
+    static const char *const verbs[] = {"post",   "order", "book", "tag",  "label", "comment",
+                                        "record", "log",   "rate", "flag", NULL};
     return at == 0 && slice_is_any(f->prose[0].text, verbs) && !f->prose_forms[0] && f->prose_count > 1 &&
            f->prose[1].brk == RISK_BREAK_SPACE && slice_is_any(f->prose[1].text, articles);
 }
@@ -100,6 +102,9 @@ static struct opinion opine_prose(const struct risk_facts *f, size_t at) {
     }
     const struct risk_word *w = f->prose_words[at];
     enum risk_class cls = loads_into(f, at) ? RISK_WRITE : risk_verb_class(f, w, object);
+    if (slice_is(f->prose[at].text, "responds") && at + 1 < f->prose_count &&
+        slice_is(f->prose[at + 1].text, "with"))
+        cls = RISK_READ;
     bool verb = is_verb(w) || takes_object(f, at);
     return (struct opinion){w, cls, verb, false, verb && at <= OPENS_AT_MAX, false};
 }
@@ -127,8 +132,8 @@ static bool names_a_state(const struct risk_facts *f, size_t lead) {
 /* "quarantine_stats: Get ...": what is known of the deed. */
 static bool asks_state_of(const struct risk_facts *f, size_t lead) {
     const struct risk_word *last = f->words[f->count - 1];
-    return f->count == lead + 2 && f->words[lead] && f->words[lead]->cls < RISK_DESTRUCTIVE && last &&
-           last->nouns & NOUN_STATE;
+    return f->count == lead + 2 && f->words[lead] && f->words[lead]->cls > RISK_READ &&
+           f->words[lead]->cls < RISK_DESTRUCTIVE && last && last->nouns & NOUN_STATE;
 }
 
 /* "Reinforce an entry", fillet_edges: "Fillet (round) edges": an unknown word that stands where verbs stand.
@@ -191,7 +196,10 @@ static bool ends_as_looker(const struct risk_facts *f) {
 
 /* "invoice_issue_preview": a preview changes nothing. */
 static bool ends_as_preview(const struct risk_facts *f, size_t lead) {
-    return f->count > lead + 1 && !is_verb(f->words[lead]) && slice_is(f->tokens[f->count - 1], "preview");
+    const size_t last = f->count - 1;
+    if (f->count > lead + 2 && slice_is(f->tokens[last], "run") && slice_is(f->tokens[last - 1], "dry"))
+        return true; /* prune_dry_run */
+    return f->count > lead + 1 && !is_verb(f->words[lead]) && slice_is(f->tokens[last], "preview");
 }
 
 /* "docx-to-markdown", "text_to_image" */
@@ -203,8 +211,12 @@ static bool turns_into(const struct risk_facts *f, size_t lead) {
 }
 
 static struct opinion convert_opinion(const struct risk_facts *f) {
+    static const char *const sources[] = {"text",   "prompt", "speech", "image", "images", "photo", "audio",
+                                          "sketch", "script", "idea",   "story", "voice",  NULL};
     const struct risk_word *last = f->words[f->count - 1];
-    bool media = last && last->nouns & NOUN_MEDIA;
+    bool media = false; /* pdf_to_images only shows its pages */
+    for (size_t i = 0; i + 1 < f->count; i++)
+        media |= slice_is_any(f->tokens[i], sources) && last && last->nouns & NOUN_MEDIA;
     const struct risk_word *verb = risk_word_find(media ? SLICE("generate") : SLICE("convert"));
     return (struct opinion){verb, risk_verb_class(f, verb, f->name_nouns), false, true, false, false};
 }
@@ -257,11 +269,19 @@ static struct opinion name_opinion(const struct risk_facts *f, const struct risk
     if (ends_as_looker(f) || ends_as_preview(f, lead))
         return (struct opinion){risk_word_find(SLICE("read")), RISK_READ, true, true, false, false};
     bool reads = opening && is_verb(opening) && opening->cls == RISK_READ;
+    const struct risk_word *final = f->words[f->count - 1];
+    if (f->count == lead + 2 && opening && !stray && is_verb(f->words[lead]) && is_verb(opening) &&
+        is_verb(final) && final->cls == opening->cls && final->cls == RISK_WRITE &&
+        f->words[lead]->cls == RISK_EXECUTE)
+        return opine_name(f, f->count - 1, false); /* dispatch_resolve: "Mark ... as resolved" */
     if (names_a_state(f, lead) || (reads && asks_state_of(f, lead)))
         return (struct opinion){f->words[f->count - 1], RISK_READ, false, true, false, false};
     if (deed_is_thing(f, lead, opening))
         return opine_name(f, f->count - 1, false);
-    if (is_verb(f->words[lead])) /* list_trash: "Displays ...": the second word is a thing */
+    if (lead + 2 < f->count && reads && !stray && is_verb(f->words[lead]) && f->words[lead + 1] == opening &&
+        f->words[lead] != opening)
+        return opine_name(f, lead + 1, true); /* trash_get_naming: "Get ...": the first word is a product */
+    if (is_verb(f->words[lead]))              /* list_trash: "Displays ...": the second word is a thing */
         return verb_follows(f, lead, stray ? NULL : opening) && !reads
                    ? opine_name(f, f->count - 1, false)
                    : with_second_verb(f, lead, opine_name(f, lead, true));
@@ -294,6 +314,19 @@ static struct opinion name_opinion(const struct risk_facts *f, const struct risk
     return (struct opinion){0};
 }
 
+static bool is_adverb(struct slice word) {
+    static const char *const adjectives[] = {"daily",  "weekly", "monthly", "quarterly", "yearly",
+                                             "hourly", "early",  "family",  "monopoly",  NULL};
+    return word.len > 4 && slice_ends(word, SLICE("ly")) && !slice_is_any(word, adjectives);
+}
+
+static bool is_article(struct slice word) {
+    static const char *const words[] = {"a",     "an",       "the",      "one", "each",
+                                        "every", "this",     "any",      "all", "these",
+                                        "your",  "multiple", "existing", "new", NULL};
+    return slice_is_any(word, words);
+}
+
 static bool joins(struct slice word) {
     return slice_is(word, "and") || slice_is(word, "or") || slice_is(word, "to") || slice_is(word, "it");
 }
@@ -312,11 +345,22 @@ static bool is_thing(const struct risk_facts *f, size_t i) {
     const struct risk_word *w = f->prose_words[i];
     if (slice_is(f->prose[i].text, "step")) /* "Step 1 of 2" */
         return true;
-    if (!w || w->cls <= RISK_READ || w->cls >= RISK_DESTRUCTIVE || w->kind == WORD_BROAD)
+    if (!w || w->cls <= RISK_READ || w->cls >= RISK_DESTRUCTIVE)
         return false;
-    static const char *const before[] = {"the",  "a",       "an",     "every",  "each",   "its",   "their",
-                                         "your", "current", "recent", "latest", "active", "saved", NULL};
-    if (i && slice_is_any(f->prose[i - 1].text, before))
+    static const char *const prefixes[] = {"re",  "auto", "batch", "bulk", "force",
+                                           "and", "or",   "un",    "de",   NULL};
+    if (i && f->prose[i].brk == RISK_BREAK_HYPHEN && !slice_is_any(f->prose[i - 1].text, prefixes) &&
+        !(i + 1 < f->prose_count && is_article(f->prose[i + 1].text)))
+        return true; /* "One-call overview", "multi-turn" */
+    bool compound = i + 1 < f->prose_count && f->prose[i + 1].brk == RISK_BREAK_HYPHEN;
+    if (compound && !joins(f->prose[i + 1].text) && !slice_is(f->prose[i + 1].text, "paste"))
+        return true; /* "design-based", "load-balanced", "control-plane" */
+    if (w->kind == WORD_BROAD)
+        return false;
+    static const char *const before[] = {"the",   "a",     "an",      "every",  "each",   "its",
+                                         "their", "your",  "current", "recent", "latest", "active",
+                                         "saved", "first", "single",  "next",   "last",   NULL};
+    if (i && f->prose[i].brk != RISK_BREAK_SENTENCE && slice_is_any(f->prose[i - 1].text, before))
         return true;
     if (w->kind == WORD_WEAK && i + 1 < f->prose_count && slice_is(f->prose[i + 1].text, "of"))
         return true; /* "Internal rate of return" */
@@ -325,11 +369,9 @@ static bool is_thing(const struct risk_facts *f, size_t i) {
         (slice_ends(f->prose[1].text, SLICE("ed")) || is_preposition(f, 1) ||
          slice_is_any(f->prose[1].text, places)))
         return true; /* "Events paired with a market" */
-    bool compound = i + 1 < f->prose_count && f->prose[i + 1].brk == RISK_BREAK_HYPHEN;
-    if (compound && !joins(f->prose[i + 1].text) && !slice_is(f->prose[i + 1].text, "paste"))
-        return true; /* "design-based", "load-balanced" */
     if (i && w->kind == WORD_WEAK && slice_ends(f->prose[i].text, SLICE("s")) && !f->prose_words[i - 1] &&
-        f->prose[i].brk == RISK_BREAK_SPACE && !joins(f->prose[i - 1].text))
+        f->prose[i].brk == RISK_BREAK_SPACE && !joins(f->prose[i - 1].text) &&
+        !is_adverb(f->prose[i - 1].text))
         return true; /* "Available diagnostic tests" */
     bool of = i + 1 < f->prose_count &&
               (slice_is(f->prose[i + 1].text, "of") || slice_is(f->prose[i + 1].text, "for"));
@@ -348,12 +390,6 @@ static bool is_behind_preposition(const struct risk_facts *f, size_t i) {
         if (is_preposition(f, k))
             return true;
     return false;
-}
-
-static bool is_adverb(struct slice word) {
-    static const char *const adjectives[] = {"daily",  "weekly", "monthly", "quarterly", "yearly",
-                                             "hourly", "early",  "family",  "monopoly",  NULL};
-    return word.len > 4 && slice_ends(word, SLICE("ly")) && !slice_is_any(word, adjectives);
 }
 
 /* The index of the verb that opens the sentence at `from`, or SIZE_MAX. Filler words are skipped. Any other
@@ -406,8 +442,10 @@ static bool addresses_reader(struct slice word) {
 
 /* "CALL FIRST before any task. Prepares ..." */
 static bool calls_first(const struct risk_facts *f, size_t from, size_t to) {
-    static const char *const heads[] = {"call", "important", "always", "note", "warning", "mandatory", NULL};
-    static const char *const nexts[] = {"first", "this", "before", "when", "once", NULL};
+    static const char *const heads[] = {"call",    "important", "always", "note",
+                                        "warning", "mandatory", "when",   NULL};
+    static const char *const nexts[] = {"first", "this",  "before", "when", "once",
+                                        "for",   "after", "only",   NULL};
     return to < f->prose_count && from + 1 < to && slice_is_any(f->prose[from].text, heads) &&
            (!slice_is(f->prose[from].text, "call") || slice_is_any(f->prose[from + 1].text, nexts));
 }
@@ -501,7 +539,8 @@ static bool joins_chain(const struct risk_facts *f, size_t at, size_t last, size
     if (form_of(f, i) == 's' && f->prose[i + 1].brk == RISK_BREAK_LIST &&
         !(f->prose_words[i + 1] && f->prose_words[i + 1]->cls != RISK_NONE) && !joins(f->prose[i + 1].text))
         return false; /* "Returns zones, overlays, heritage" */
-    return listed && has_object && i - last <= CHAIN_GAP_MAX && form_of(f, i) == form_of(f, at);
+    const size_t gap = slice_is(f->prose[i - 1].text, "or") ? CHOICE_GAP_MAX : CHAIN_GAP_MAX;
+    return listed && has_object && i - last <= gap && form_of(f, i) == form_of(f, at);
 }
 
 /* Verbs that are coordinated with the opening one: "Create, update or delete", "Manage tags: list, add,
@@ -534,7 +573,7 @@ static struct opinion prose_opinion(const struct risk_facts *f, size_t at, const
     size_t count = beside(f, at, others);
     for (size_t i = 0; i < count; i++) {
         struct opinion other = opine_prose(f, others[i]);
-        if (best.verb->rule == WORD_RUN && f->params & RISK_PARAM_SQL)
+        if (best.verb->rule == WORD_RUN && (f->params & RISK_PARAM_SQL || risk_contains(f->lower, " sql ")))
             break; /* "Execute an INSERT, UPDATE or DELETE query": raw statements, of any kind */
         if (other.cls == RISK_DESTRUCTIVE && minor_removal(f, name, other.verb))
             other.cls = RISK_WRITE;
@@ -594,6 +633,46 @@ static bool ends_as_state(const struct risk_facts *f) {
     return last && last->nouns & NOUN_STATE;
 }
 
+/* Does the sentence go on with another deed? "Fetch the answer and store it", "Preview and safely push" */
+static bool goes_on(const struct risk_facts *f, size_t at) {
+    for (size_t i = at + 1; i < f->sentence_end; i++) {
+        const struct risk_word *w = f->prose_words[i];
+        const size_t before = i - (i > 1 && is_adverb(f->prose[i - 1].text) ? 2 : 1);
+        const bool deed =
+            is_verb(w) || (is_weak(w) && i + 1 < f->sentence_end && is_article(f->prose[i + 1].text));
+        if (deed && w->cls > RISK_READ && !f->prose[i].joined &&
+            (slice_is(f->prose[before].text, "and") || slice_is(f->prose[before].text, "or") ||
+             slice_is(f->prose[before].text, "then")))
+            return true;
+    }
+    return false;
+}
+
+/* team_schedule: "Get the upcoming schedule", ban_list, crop_data: the verb of the name is a noun there.
+ * Verbs that are never nouns stay verbs. */
+static bool looks_at_noun(const struct risk_facts *f, const struct opinion *n, const struct opinion *p) {
+    static const char *const looks[] = {"get",       "return",  "list",    "fetch",    "compute",  "show",
+                                        "find",      "read",    "search",  "retrieve", "describe", "estimate",
+                                        "calculate", "preview", "suggest", "discover", "audit",    "analyze",
+                                        "summarize", "display", "resolve", "report",   "rank",     NULL};
+    static const char *const deeds[] = {"create",  "add",    "set",      "update", "send", "write",
+                                        "insert",  "edit",   "modify",   "append", "save", "enable",
+                                        "disable", "upload", "publish",  "assign", "run",  "call",
+                                        "execute", "invoke", "install",  "start",  "stop", "restart",
+                                        "make",    "put",    "generate", "toggle", NULL};
+    if (n->cls == RISK_FINANCIAL || (n->cls == RISK_DESTRUCTIVE && (n->strong || n->leads)))
+        return false;
+    for (size_t i = 0; i < f->sentence_end; i++)
+        if (slice_is(f->prose[i].text, "into"))
+            return false; /* sync_videos: "Fetch the uploads into the mirror" */
+    return p->opens && p->strong && p->cls == RISK_READ && p->verb->cls == RISK_READ &&
+           !(f->params & (RISK_PARAM_CONTENT | RISK_PARAM_MESSAGE)) &&
+           slice_is_any(slice_str(p->verb->text), looks) && !slice_is_any(slice_str(n->verb->text), deeds) &&
+           (f->count > 1 || slice_same_str(p->verb->text, "get") ||
+            slice_same_str(p->verb->text, "return")) &&
+           !goes_on(f, 0);
+}
+
 /* The same where neither outweighs the other by itself. */
 static struct decision weigh_closely(const struct risk_facts *f, const struct opinion *n,
                                      const struct opinion *p) {
@@ -637,9 +716,13 @@ static struct decision weigh_closely(const struct risk_facts *f, const struct op
     if (p->opens && p->verb->rule == WORD_EXPORT && p->cls == RISK_WRITE &&
         (risk_contains(f->lower, "saved to") || risk_contains(f->lower, "save to")))
         return (struct decision){RISK_WRITE, 60}; /* get_attachment: "Download into a folder" */
+    if (n->strong && n->leads && slice_same_str(n->verb->text, "get") && p->verb->rule == WORD_CREATE &&
+        p->cls == RISK_WRITE && f->first_nouns & NOUN_REPORT && !goes_on(f, 0))
+        return (struct decision){RISK_READ, 60}; /* get_custom_report: "Create a report" */
     if (n->strong && n->leads && n->cls == RISK_READ &&
         !(p->opens && p->cls == RISK_WRITE && p->verb->rule != WORD_EXPORT &&
           p->verb->rule != WORD_GENERATE && p->verb->rule != WORD_RESTORE) &&
+        !(p->opens && slice_same_str(p->verb->text, "delegate")) &&
         !(p->opens && n->verb->rule == WORD_RUN && p->cls == RISK_EXECUTE && p->verb->rule == WORD_FIXED))
         return (struct decision){RISK_READ, 70};
     if (p->strong && p->cls == RISK_READ && !(n->strong && n->leads) && f->count > 1 &&
@@ -648,6 +731,8 @@ static struct decision weigh_closely(const struct risk_facts *f, const struct op
     if (n->cls < RISK_DESTRUCTIVE && p->cls == RISK_READ && p->verb->cls == RISK_READ &&
         f->first_nouns & NOUN_GUIDE)
         return (struct decision){RISK_READ, 60}; /* write_rule: "Provide guidance for ..." */
+    if (looks_at_noun(f, n, p))
+        return (struct decision){RISK_READ, 60};
     return (struct decision){worse, 60};
 }
 
@@ -723,9 +808,11 @@ static void raise_class(struct decision *d, struct risk_report *r, enum risk_cla
 static bool lists_deletion(const struct risk_facts *f) {
     static const char *const phrases[] = {"or delet", "and delet", NULL};
     struct slice head = slice_upto(f->lower, ACTIONS_BYTES_MAX);
-    for (const char *const *p = phrases; *p; p++)
-        if (risk_contains(head, *p))
-            return true;
+    for (const char *const *p = phrases; head.len && *p; p++) {
+        const char *at = memmem(head.ptr, head.len, *p, strlen(*p));
+        if (at && !slice_starts(slice_from(head, (size_t)(at - head.ptr) + strlen(*p)), SLICE("ed")))
+            return true; /* not "every record created, changed or deleted" */
+    }
     return false;
 }
 
@@ -760,6 +847,8 @@ static bool changes_nothing(const struct risk_facts *f) {
                                           "no side effects",
                                           "makes no changes",
                                           "no changes are made",
+                                          "without placing",
+                                          "does not place",
                                           "without making changes",
                                           "without making any changes",
                                           NULL};
@@ -790,6 +879,7 @@ static bool returns_new_file(const struct risk_facts *f) {
                                           "result is saved",
                                           "is written to disk",
                                           "\xe4\xbf\x9d\xe5\xad\x98\xe5\x88\xb0", /* saves to, in Chinese */
+                                          "\xe4\xbf\x9d\xe5\xad\x98\xe4\xb8\xba", /* saves as */
                                           NULL};
     for (const char *const *p = phrases; *p; p++)
         if (risk_contains(f->lower, *p))
@@ -813,7 +903,11 @@ static bool reads_about(const struct risk_facts *f) {
 }
 
 /* "Crawls a site. Stores its pages in a local database." A later sentence says that data is stored. */
-static bool keeps_something(const struct risk_facts *f, bool sure) {
+static bool keeps_something(const struct risk_facts *f, const struct opinion *n, const struct opinion *p) {
+    static const char *const looks[] = {"list", "get", "search", "count", "show", NULL};
+    const bool sure = n->strong;
+    if (sure && n->leads && n->verb == p->verb && slice_is_any(slice_str(n->verb->text), looks))
+        return false; /* "List jobs. Stores only their ids." */
     static const char *const words[] = {"stores", "saves", "persists", "writes", NULL};
     static const char *const more[] = {"sets", "updates", "creates", "adds", "modifies", NULL};
     size_t from = f->sentence_end;
@@ -845,18 +939,25 @@ static bool calls_any(const struct risk_facts *f) {
 }
 
 /* "Finds matching text and applies a style to it." */
-static bool also_changes(const struct risk_facts *f) {
+static bool also_changes(const struct risk_facts *f, bool sure) {
     static const char *const words[] = {
         "applies", "apply",    "creates",  "adds",      "saves",    "save",      "stores",
         "writes",  "inserts",  "deletes",  "removes",   "replaces", "replace",   "modifies",
-        "sends",   "installs", "executes", "publishes", "pushes",   "registers", NULL};
+        "sends",   "installs", "executes", "publishes", "pushes",   "registers", "store",
+        "persist", "persists", "upsert",   "upserts",   NULL};
+    static const char *const things[] = {"it", "them", "its", "in", "to", "results", NULL};
     static const char *const apart[] = {"creates", "deletes",  "removes",  "sends",
                                         "writes",  "installs", "executes", NULL};
-    for (size_t i = 1; i + 1 < f->sentence_end; i++)
-        if (slice_is_any(f->prose[i].text, words) && f->prose[i + 1].brk == RISK_BREAK_SPACE &&
+    for (size_t i = 1; i + 1 < f->sentence_end; i++) {
+        if (slice_is(f->prose[i].text, "store") && sure && !is_article(f->prose[i + 1].text) &&
+            !slice_is_any(f->prose[i + 1].text, things))
+            continue; /* "Get stock levels and store locations" */
+        if (slice_is_any(f->prose[i].text, words) && !f->prose[i].joined &&
+            f->prose[i + 1].brk == RISK_BREAK_SPACE &&
             (slice_is(f->prose[i - 1].text, "and") || slice_is(f->prose[i - 1].text, "then") ||
              (f->prose[i].brk == RISK_BREAK_CLAUSE && slice_is_any(f->prose[i].text, apart))))
             return true;
+    }
     return false;
 }
 
@@ -893,7 +994,7 @@ static void consider_parameters(const struct risk_facts *f, const struct opinion
     if (f->op_free && d->cls != RISK_READ && is_broad(n, p) &&
         (risk_contains(f->lower, "delete") || risk_contains(f->op_free_text, "delete")))
         raise_class(d, r, RISK_DESTRUCTIVE, "description", SLICE("delete"));
-    if (d->cls == RISK_READ && (keeps_something(f, n->strong) || returns_new_file(f)))
+    if (d->cls == RISK_READ && (keeps_something(f, n, p) || returns_new_file(f)))
         raise_class(d, r, RISK_WRITE, "description", SLICE("store"));
     if (f->params & RISK_PARAM_OUTPUT && d->cls == RISK_READ)
         raise_class(d, r, RISK_WRITE, "parameter", SLICE("output file"));
@@ -901,7 +1002,7 @@ static void consider_parameters(const struct risk_facts *f, const struct opinion
         raise_class(d, r, RISK_WRITE, "parameter", SLICE("name of the result"));
     if (d->cls < RISK_EXECUTE && calls_any(f))
         raise_class(d, r, RISK_EXECUTE, "description", SLICE("any"));
-    if (d->cls == RISK_READ && also_changes(f))
+    if (d->cls == RISK_READ && also_changes(f, n->verb && n->verb == p->verb))
         raise_class(d, r, RISK_WRITE, "description", SLICE("and then"));
     bool agree =
         n->verb && n->verb == p->verb && n->verb->nouns & NOUN_ACT; /* propose_fix, with `commands` */
@@ -1018,6 +1119,30 @@ static bool names_result(const struct risk_facts *f) {
     return false;
 }
 
+/* "A product's rating and its reviews", "Which series have files": a description that begins as a thing or a
+ * question says what is returned. */
+static bool begins_as_thing(const struct risk_facts *f) {
+    static const char *const words[] = {
+        "a",    "an",  "the",   "one",     "every", "current", "latest",  "recent",   "live", "which",
+        "what", "who", "where", "whether", "how",   "why",     "today's", "upcoming", "most", NULL};
+    return f->prose_count > 2 && slice_is_any(f->prose[0].text, words) &&
+           !(f->params & (RISK_PARAM_CONTENT | RISK_PARAM_OUTPUT | RISK_PARAM_CODE | RISK_PARAM_COMMAND));
+}
+
+/* "Income vs expense dynamics grouped by month": nothing in the description could be a deed. */
+static bool names_only_things(const struct risk_facts *f) {
+    if (f->prose_count < 3 || opens_unknown(f) || is_article(f->prose[1].text) ||
+        (f->count && slice_eq(f->tokens[0], f->prose[0].text)) || slice_ends(f->prose[0].text, SLICE("s")) ||
+        (f->name_nouns | f->first_nouns) & (NOUN_JOB | NOUN_PROC | NOUN_UI) ||
+        f->params & (RISK_PARAM_CONTENT | RISK_PARAM_OUTPUT | RISK_PARAM_TARGET | RISK_PARAM_PATH |
+                     RISK_PARAM_CODE | RISK_PARAM_COMMAND | RISK_PARAM_SQL | RISK_PARAM_PROMPT))
+        return false;
+    for (size_t i = 0; i < f->sentence_end; i++)
+        if (f->prose_words[i] && f->prose_words[i]->cls > RISK_READ)
+            return false;
+    return true;
+}
+
 /* invoice_mark_paid */
 static bool settles_debt(const struct risk_facts *f) {
     bool paid = false;
@@ -1059,7 +1184,8 @@ static void doubt_stray(const struct risk_facts *f, size_t at, const struct opin
     if (p->verb && !acts_here(f, at)) {
         if (f->prose_forms[at] == 'g')
             *p = (struct opinion){0};
-        if (p->verb && p->verb->kind == WORD_WEAK && !n->verb && (names_result(f) || names_things(f)))
+        if (p->verb && p->verb->kind == WORD_WEAK && !n->verb &&
+            (names_result(f) || names_things(f) || begins_as_thing(f)))
             *p = (struct opinion){0};
         p->strong = false; /* "What county governments run": a noun, or nothing that the tool does */
         if (p->cls == RISK_FINANCIAL || (n->verb && p->cls > RISK_READ && p->cls < RISK_DESTRUCTIVE))
@@ -1097,6 +1223,15 @@ static void consider_results(const struct risk_facts *f, const struct opinion *n
     }
 }
 
+/* pdf_merge(files_b64): "Returns Base64-encoded ...": what goes in and out is in the call. */
+static bool transforms_content(const struct risk_facts *f, const struct opinion *n) {
+    static const char *const verbs[] = {"merge",  "split",   "compress", "decompress", "crop",   "resize",
+                                        "rotate", "flip",    "trim",     "convert",    "concat", "combine",
+                                        "blur",   "encrypt", "zip",      "unzip",      NULL};
+    return n->verb && slice_is_any(slice_str(n->verb->text), verbs) && risk_contains(f->lower, "base64") &&
+           !(f->params & (RISK_PARAM_PATH | RISK_PARAM_ID | RISK_PARAM_OUTPUT | RISK_PARAM_TARGET));
+}
+
 static void consider_objects(const struct risk_facts *f, const struct opinion *n, const struct opinion *p,
                              struct decision *d, struct risk_report *r) {
     if (!n->verb && p->verb && p->verb->rule == WORD_CREATE && f->name_nouns & NOUN_MEDIA)
@@ -1104,6 +1239,13 @@ static void consider_objects(const struct risk_facts *f, const struct opinion *n
     if (d->cls == RISK_WRITE && f->params & RISK_PARAM_PROMPT &&
         (f->name_nouns & NOUN_MEDIA || (f->first_nouns & NOUN_MEDIA && !sets(n->verb))))
         raise_class(d, r, RISK_EXECUTE, "object", SLICE("media")); /* made by a model */
+    if (d->cls < RISK_EXECUTE && !(n->strong && n->cls == RISK_READ) && f->params & RISK_PARAM_TOOL &&
+        f->params & RISK_PARAM_ARGUMENTS)
+        raise_class(d, r, RISK_EXECUTE, "object", SLICE("another tool"));
+    if (d->cls == RISK_WRITE && transforms_content(f, n)) {
+        *d = (struct decision){RISK_READ, 65};
+        say(r, "object", SLICE("content of the call"));
+    }
     if (d->cls == RISK_WRITE && settles_debt(f))
         raise_class(d, r, RISK_FINANCIAL, "object", SLICE("money"));
     if (d->cls == RISK_READ && draws_into_file(f, n))
@@ -1114,12 +1256,15 @@ static void consider_objects(const struct risk_facts *f, const struct opinion *n
 static void decide_rest(const struct risk_facts *f, bool foreign, struct decision *d, struct risk_report *r) {
     if (d->cls != RISK_NONE)
         return;
-    if (!foreign && names_result(f)) {
+    if (!foreign && (names_result(f) || begins_as_thing(f))) {
         *d = (struct decision){RISK_READ, 50};
         say(r, "description", f->prose[0].text);
     } else if (names_things(f)) {
         *d = (struct decision){RISK_READ, 50};
         say(r, "name", f->tokens[f->count - 1]);
+    } else if (!foreign && names_only_things(f)) {
+        *d = (struct decision){RISK_READ, 40};
+        say(r, "description", f->prose[0].text);
     } else {
         *d = (struct decision){RISK_WRITE, 20};
         say(r, "unknown", SLICE("no evidence, needs review"));

@@ -72,6 +72,25 @@ static struct slice past_brackets(struct slice text) {
     return text;
 }
 
+/* "<important>Call the guide first.</important> Get ...": what the model is told is no description of the
+ * tool. */
+static struct slice past_notice(struct slice text) {
+    static const char *const tags[] = {"important",    "note",  "warning", "critical",
+                                       "instructions", "rules", NULL};
+    for (const char *const *tag = tags; *tag; tag++) {
+        struct slice name = slice_str(*tag), lead = slice_upto(slice_from(text, 1), name.len);
+        if (text.len < 2 * name.len + 5 || text.ptr[0] != '<' || text.ptr[name.len + 1] != '>' ||
+            strncasecmp(lead.ptr, name.ptr, name.len) != 0)
+            continue;
+        const char *at = memmem(text.ptr, text.len, "</", 2);
+        ptrdiff_t end = at ? slice_find(slice_from(text, (size_t)(at - text.ptr)), '>') : -1;
+        struct slice rest =
+            end < 0 ? (struct slice){0} : slice_trim(slice_from(text, (size_t)(at - text.ptr + end + 1)));
+        return rest.len ? rest : text;
+    }
+    return text;
+}
+
 /* What a docstring says of parameters is no description of the tool. */
 static struct slice before_arguments(struct slice text) {
     static const char *const heads[] = {"\nArgs:", "\n    Args:", "\nParameters:", "\n    Parameters:", NULL};
@@ -181,7 +200,7 @@ static void gather_enum(struct risk_facts *f, const struct tape *t, uint32_t val
     enum risk_class worst = RISK_NONE;
     struct slice worst_text = {0};
     uint32_t seen = 0, verbs = 0, http = 0, small = 0;
-    bool soft = false, sent = false;
+    bool soft = false, sent = false, sums = false;
     TAPE_FOR_ELEM(t, values, i) {
         if (++seen > RISK_ENUM_MAX || !tape_is(t, i, TAPE_STRING))
             break;
@@ -195,6 +214,7 @@ static void gather_enum(struct risk_facts *f, const struct tape *t, uint32_t val
         http += slice_is_any(text, methods);
         sent |= slice_is(text, "post") || slice_is(text, "put") || slice_is(text, "patch");
         small += slice_is_any(text, lower);
+        sums |= slice_is(text, "subtract") || slice_is(text, "multiply");
         const struct risk_word *w = risk_word_find(tokens[0]);
         if (words > 1 && w && w->kind == WORD_FILL)
             w = risk_word_find(tokens[1]); /* auto_fix */
@@ -212,6 +232,10 @@ static void gather_enum(struct risk_facts *f, const struct tape *t, uint32_t val
             soft = w->rule == WORD_SOFT;
         }
     }
+    if (sums)
+        worst = RISK_READ; /* add, subtract, multiply */
+    if (!operation && worst == RISK_FINANCIAL)
+        return; /* PAY_PER_REQUEST: a setting */
     http += sent ? small : 0;
     if (!verbs || verbs * 10 < seen * (operation ? 5 : 7) || http * 2 >= seen || worst <= f->op_class)
         return;
@@ -246,6 +270,23 @@ static bool is_target(const struct tape *t, uint32_t key, const struct slice *to
            (risk_contains(said, "path") || risk_contains(said, " file") || risk_contains(said, "uri"));
 }
 
+/* tool_name with arguments: a call of another tool. input with output: a conversion of files. */
+static uint32_t param_of_call(const struct slice *tokens, size_t count) {
+    static const char *const given[] = {"args", "arguments", "params", "parameters", "input", "inputs", NULL};
+    static const char *const sources[] = {"input", "source", "src", NULL};
+    static const char *const results[] = {"output", "out", "destination", "dest", "dst", NULL};
+    struct slice last = tokens[count - 1];
+    uint32_t bits = slice_is_any(last, given) ? RISK_PARAM_ARGUMENTS : 0;
+    if (slice_is(last, "tool") ||
+        (count > 1 && slice_is(tokens[count - 2], "tool") && slice_is(last, "name")))
+        bits |= RISK_PARAM_TOOL;
+    if (count == 1)
+        bits |= slice_is_any(last, sources)   ? RISK_PARAM_INPUT
+                : slice_is_any(last, results) ? RISK_PARAM_RESULT
+                                              : 0;
+    return bits;
+}
+
 static void gather_property(struct risk_facts *f, const struct tape *t, uint32_t key, struct arena *a) {
     static const char *const operations[] = {"action",     "operation", "mode",   "command", "op",
                                              "subcommand", "verb",      "method", NULL};
@@ -264,6 +305,7 @@ static void gather_property(struct risk_facts *f, const struct tape *t, uint32_t
     else if (bit == RISK_PARAM_PATH && !remote)
         f->params &= ~(uint32_t)RISK_PARAM_REMOTE;
     f->params |= bit;
+    f->path_count += bit == RISK_PARAM_PATH;
     if (bit & (RISK_PARAM_CODE | RISK_PARAM_COMMAND | RISK_PARAM_SQL) && !f->freeform.len)
         f->freeform = tape_text(t, key, a);
     static const char *const message_words[] = {"message", "body", "comment", "feedback", NULL};
@@ -285,8 +327,9 @@ static void gather_property(struct risk_facts *f, const struct tape *t, uint32_t
         f->params |= RISK_PARAM_NEW;
     if (slice_is_any(last, questions))
         f->params |= RISK_PARAM_QUESTION;
-    if (slice_is(last, "id") || slice_is(last, "iid"))
+    if ((slice_is(last, "id") || slice_is(last, "iid")) && !(count > 1 && slice_is(tokens[0], "model")))
         f->params |= RISK_PARAM_ID;
+    f->params |= param_of_call(tokens, count);
     if (names_target(tokens, count))
         f->params |= RISK_PARAM_TARGET;
     f->made_as |= is_target(t, key, tokens, count, a);
@@ -302,7 +345,11 @@ static void gather_property(struct risk_facts *f, const struct tape *t, uint32_t
     if (slice_is(last, "query") && (risk_contains(lower, "sql ") || risk_contains(lower, "cypher")))
         f->params |= RISK_PARAM_SQL;
     uint32_t values = tape_get_str(t, value, "enum");
+    static const char *const rights[] = {"permission", "permissions", "access", "role",
+                                         "scope",      "scopes",      NULL};
     if (values && tape_is(t, values, TAPE_ARRAY)) {
+        if (slice_is_any(last, rights))
+            return; /* read or write: what is allowed, not what is done */
         if (only_asks_whether(t, values, a))
             return;
         gather_enum(f, t, values, slice_is_any(last, operations), a);
@@ -439,7 +486,7 @@ void risk_facts_gather(struct risk_facts *f, const struct risk_toolset *ctx, con
     struct slice prose = slice_trim(tape_text_of(t, tool, "description", a));
     if (!prose.len)
         prose = tape_text_of(t, tool, "title", a);
-    gather_prose(f, past_brackets(prose), a);
+    gather_prose(f, past_notice(past_brackets(prose)), a);
     f->described_read_only = describes_read_only(f->lower);
     bool exchanged = risk_contains(f->lower, "oauth") || risk_contains(f->lower, "authorization code");
     for (size_t i = 0; i < f->count; i++) /* run_select_query */

@@ -12,17 +12,21 @@ enum risk_param {
     RISK_PARAM_SQL = 1 << 2,
     RISK_PARAM_PATH = 1 << 3,
     RISK_PARAM_URL = 1 << 4,
-    RISK_PARAM_ROUTED = 1 << 5,    /* `command` with `parameters`: one tool for many */
-    RISK_PARAM_OUTPUT = 1 << 6,    /* a file that must be written */
-    RISK_PARAM_REMOTE = 1 << 7,    /* every path is remote */
-    RISK_PARAM_ID = 1 << 8,        /* the id of a stored object */
-    RISK_PARAM_CONTENT = 1 << 9,   /* text to store or send */
-    RISK_PARAM_MESSAGE = 1 << 10,  /* text for a person */
-    RISK_PARAM_PROMPT = 1 << 11,   /* a text for a model */
-    RISK_PARAM_PAYMENT = 1 << 12,  /* a payment method */
-    RISK_PARAM_TARGET = 1 << 13,   /* a file that may be written */
-    RISK_PARAM_NEW = 1 << 14,      /* the name of what is made */
-    RISK_PARAM_QUESTION = 1 << 15, /* a query in whatever language */
+    RISK_PARAM_ROUTED = 1 << 5,     /* `command` with `parameters`: one tool for many */
+    RISK_PARAM_OUTPUT = 1 << 6,     /* a file that must be written */
+    RISK_PARAM_REMOTE = 1 << 7,     /* every path is remote */
+    RISK_PARAM_ID = 1 << 8,         /* the id of a stored object */
+    RISK_PARAM_CONTENT = 1 << 9,    /* text to store or send */
+    RISK_PARAM_MESSAGE = 1 << 10,   /* text for a person */
+    RISK_PARAM_PROMPT = 1 << 11,    /* a text for a model */
+    RISK_PARAM_PAYMENT = 1 << 12,   /* a payment method */
+    RISK_PARAM_TARGET = 1 << 13,    /* a file that may be written */
+    RISK_PARAM_NEW = 1 << 14,       /* the name of what is made */
+    RISK_PARAM_QUESTION = 1 << 15,  /* a query in whatever language */
+    RISK_PARAM_TOOL = 1 << 16,      /* the name of another tool */
+    RISK_PARAM_ARGUMENTS = 1 << 17, /* and what it is called with */
+    RISK_PARAM_INPUT = 1 << 18,     /* what is turned */
+    RISK_PARAM_RESULT = 1 << 19,    /* into what */
 };
 
 struct risk_facts {
@@ -41,6 +45,7 @@ struct risk_facts {
     uint32_t first_nouns; /* of the first sentence */
     uint32_t params;      /* enum risk_param bits */
     uint32_t prop_count;
+    uint32_t path_count;      /* parameters that are paths */
     uint32_t operand_count;   /* numbers with a name of one letter */
     struct slice freeform;    /* the property that takes code or a command */
     enum risk_class op_class; /* the worst value of an operation enum; RISK_NONE without one */

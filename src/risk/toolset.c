@@ -53,7 +53,8 @@ static void find_prefix(struct risk_toolset *ctx, const struct heads *names, siz
         struct slice word = common_word(names, n, at, &same);
         const struct risk_word *w = risk_word_find(word);
         if (same < 3 || same * 10 < n * 6 ||
-            (w && w->kind == WORD_VERB && !verbs_follow(names, n, at, word, same)))
+            (w && w->kind == WORD_VERB &&
+             (slice_is(word, "get") || slice_is(word, "list") || !verbs_follow(names, n, at, word, same))))
             return;
         ctx->prefix[ctx->prefix_count++] = word;
     }

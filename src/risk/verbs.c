@@ -111,6 +111,8 @@ static enum risk_class create_class(const struct risk_facts *f) {
 /* "Add two numbers", or add(a, b) in any language */
 static bool adds_up(const struct risk_facts *f, const struct risk_word *verb) {
     bool operands = f->prop_count == 2 && f->operand_count == 2;
+    if (risk_contains(f->lower, "add/subtract") || risk_contains(f->lower, "add or subtract"))
+        return strcmp(verb->text, "add") == 0;
     return strcmp(verb->text, "add") == 0 && (operands || f->first_nouns & NOUN_SUM) && f->count <= 2 &&
            f->prop_count <= 3 && !(f->params & RISK_PARAM_ID);
 }
@@ -245,15 +247,33 @@ static bool scales_machines(const struct risk_facts *f, uint32_t object) {
 }
 
 /* "Convert a pull request to draft status" changes it, and so does whatever has a number. */
-static enum risk_class convert_class(const struct risk_facts *f, uint32_t object) {
+static enum risk_class convert_class(const struct risk_facts *f, const struct risk_word *verb,
+                                     uint32_t object) {
+    if (strcmp(verb->text, "format") == 0) /* a citation or code; cells of a sheet have no content */
+        return f->params & (RISK_PARAM_CONTENT | RISK_PARAM_CODE) &&
+                       !(f->params & (RISK_PARAM_ID | RISK_PARAM_PATH))
+                   ? RISK_READ
+                   : RISK_WRITE;
     if (turns_to_text(f) || (named_a_to_b(f) && !lands_in_file(f)))
+        return RISK_READ;
+    if (f->params & RISK_PARAM_INPUT && f->params & RISK_PARAM_RESULT)
+        return RISK_WRITE;
+    /* convert_spec(spec_path): the only file is the one that is read. A picture or a song becomes another
+     * file. */
+    static const char *const read[] = {"convert", "transform", "normalize", "categorize", NULL};
+    bool named = false;
+    for (size_t i = 0; i < f->count && !named_a_to_b(f); i++)
+        named |= f->words[i] == verb;
+    if (named && slice_is_any(slice_str(verb->text), read) && f->path_count == 1 && !says_saved(f) &&
+        f->prop_count <= 2 && !((object | f->first_nouns) & (NOUN_MEDIA | NOUN_STATE)) &&
+        !(f->params & (RISK_PARAM_TARGET | RISK_PARAM_RESULT | RISK_PARAM_ID)))
         return RISK_READ;
     const bool changes = f->params & RISK_PARAM_ID || (object | f->first_nouns) & NOUN_STATE;
     return changes || lands_in_file(f) ? RISK_WRITE : RISK_READ;
 }
 
 static enum risk_class make_class(const struct risk_facts *f, uint32_t object) {
-    if (only_returned(f))
+    if (only_returned(f) || (object & NOUN_REQUEST && risk_contains(f->lower, " get request")))
         return RISK_READ;
     return object & NOUN_REQUEST ? RISK_EXECUTE : create_class(f);
 }
@@ -291,6 +311,22 @@ static enum risk_class answer_class(const struct risk_facts *f) {
     return sends && f->params & RISK_PARAM_ID ? RISK_WRITE : RISK_READ;
 }
 
+/* start_timer, stop_time_entry: an entry in a list, no process. */
+static bool keeps_time(const struct risk_facts *f) {
+    for (size_t i = 0; i < f->count; i++)
+        if (slice_is(f->tokens[i], "timer") || slice_is(f->tokens[i], "stopwatch") ||
+            (slice_is(f->tokens[i], "time") && i + 1 < f->count && slice_is(f->tokens[i + 1], "entry")))
+            return true;
+    return false;
+}
+
+/* create_bar_chart(data): drawn and returned. With an id or a file it is a part of something. */
+static bool draws_data(const struct risk_facts *f) {
+    const struct risk_word *last = f->count ? f->words[f->count - 1] : NULL;
+    return last && last->nouns & NOUN_CHART && f->params & RISK_PARAM_CONTENT &&
+           !(f->params & (RISK_PARAM_ID | RISK_PARAM_PATH | RISK_PARAM_TARGET));
+}
+
 static enum risk_class class_by_rule(const struct risk_facts *f, const struct risk_word *verb,
                                      uint32_t object) {
     const enum risk_class base = (enum risk_class)verb->cls;
@@ -306,17 +342,19 @@ static enum risk_class class_by_rule(const struct risk_facts *f, const struct ri
     case WORD_BUILD:
         return build_class(f, base);
     case WORD_RUN:
-        return run_class(f, verb, object);
+        return keeps_time(f) ? RISK_WRITE : run_class(f, verb, object);
     case WORD_TEST:
-        return object & NOUN_LINK ? RISK_READ : RISK_EXECUTE;
+        return (object | f->first_nouns) & NOUN_LINK ? RISK_READ : RISK_EXECUTE;
     case WORD_STOP:
+        if (keeps_time(f))
+            return RISK_WRITE;
         return object & NOUN_MACHINE && verb->text[0] == 't' ? RISK_DESTRUCTIVE : RISK_EXECUTE;
     case WORD_CANCEL:
         return cancel_class(f);
     case WORD_MAKE:
         return make_class(f, object);
     case WORD_CREATE:
-        return adds_up(f, verb) || only_returned(f) ? RISK_READ : create_class(f);
+        return adds_up(f, verb) || only_returned(f) || draws_data(f) ? RISK_READ : create_class(f);
     case WORD_MONEY:
         return releases_payment(f) ? RISK_FINANCIAL : base;
     case WORD_BOOK:
@@ -328,7 +366,7 @@ static enum risk_class class_by_rule(const struct risk_facts *f, const struct ri
     case WORD_EXPORT:
         return export_class(f, base);
     case WORD_CONVERT:
-        return convert_class(f, object);
+        return convert_class(f, verb, object);
     case WORD_RESOLVE:
         return resolves_name(f) ? RISK_READ : RISK_WRITE;
     case WORD_SWAP:
@@ -364,8 +402,16 @@ static enum risk_class class_by_rule(const struct risk_facts *f, const struct ri
     return base;
 }
 
+/* interactive_feedback: what comes back is what a person says. */
+static bool asks_person(const struct risk_facts *f, const struct risk_word *verb) {
+    return (strcmp(verb->text, "request") == 0 || strcmp(verb->text, "feedback") == 0) &&
+           (risk_contains(f->lower, "from the user") || risk_contains(f->lower, "interactive feedback"));
+}
+
 enum risk_class risk_verb_class(const struct risk_facts *f, const struct risk_word *verb, uint32_t object) {
     if (verb->cls == RISK_DESTRUCTIVE && cuts_text(f, verb))
+        return RISK_READ;
+    if (asks_person(f, verb))
         return RISK_READ;
     return class_by_rule(f, verb, object);
 }

@@ -351,6 +351,7 @@ static const struct risk_word table[] = {
     {"correlate", READ, VERB, FIXED, 0},
     {"count", READ, VERB, FIXED, 0},
     {"coverage", READ, WEAK, FIXED, 0},
+    {"cql", NONE, NOUN, FIXED, STATEMENT},
     {"crawl", READ, VERB, FIXED, DEED | JOB | UNTRUSTED},
     {"crawler", READ, WEAK, FIXED, 0},
     {"crawling", READ, WEAK, FIXED, 0},
@@ -376,6 +377,7 @@ static const struct risk_word table[] = {
     {"database", NONE, NOUN, FIXED, MACHINE | PRIVATE | WHOLE},
     {"databases", NONE, NOUN, FIXED, MACHINE | PRIVATE | WHOLE},
     {"db", NONE, NOUN, FIXED, PRIVATE},
+    {"ddl", NONE, NOUN, FIXED, STATEMENT},
     {"deactivate", WRITE, VERB, FIXED, 0},
     {"deallocate", WRITE, VERB, FIXED, 0},
     {"debug", READ, WEAK, FIXED, ACT},
@@ -464,6 +466,7 @@ static const struct risk_word table[] = {
     {"div", READ, WEAK, FIXED, 0},
     {"divide", READ, WEAK, FIXED, ACT},
     {"dm", NONE, NOUN, FIXED, SINK},
+    {"dml", NONE, NOUN, FIXED, STATEMENT},
     {"dns", READ, WEAK, FIXED, NAME},
     {"do", NONE, BROAD, PERFORM, 0},
     {"docs", READ, WEAK, FIXED, REPORT},
@@ -518,6 +521,8 @@ static const struct risk_word table[] = {
     {"enables", NONE, FILL, FIXED, 0},
     {"encode", READ, VERB, FIXED, 0},
     {"encrypt", READ, WEAK, FIXED, ACT},
+    {"end", WRITE, WEAK, FIXED, ACT},
+    {"ending", NONE, NOUN, FIXED, 0},
     {"endorse", WRITE, VERB, FIXED, 0},
     {"endpoint", NONE, FILL, FIXED, LINK},
     {"enhanced", NONE, FILL, FIXED, 0},
@@ -613,7 +618,7 @@ static const struct risk_word table[] = {
     {"forecasting", READ, WEAK, FIXED, REPORT},
     {"forget", DESTR, VERB, FIXED, 0},
     {"fork", WRITE, VERB, FIXED, 0},
-    {"format", WRITE, WEAK, FIXED, ACT},
+    {"format", WRITE, WEAK, CONVERT, ACT},
     {"formatting", NONE, NOUN, FIXED, MINOR},
     {"formula", NONE, NOUN, FIXED, TEXT},
     {"forward", WRITE, VERB, FIXED, DEED},
@@ -750,7 +755,7 @@ static const struct risk_word table[] = {
     {"join", WRITE, VERB, FIXED, 0},
     {"joke", NONE, NOUN, FIXED, TEXT},
     {"just", NONE, FILL, FIXED, 0},
-    {"key", EXEC, WEAK, FIXED, PRIVATE},
+    {"key", NONE, NOUN, FIXED, PRIVATE},
     {"keyboard", EXEC, WEAK, FIXED, UI},
     {"keychain", NONE, NOUN, FIXED, PRIVATE},
     {"keys", NONE, NOUN, FIXED, PRIVATE},
@@ -853,6 +858,7 @@ static const struct risk_word table[] = {
     {"mutations", NONE, NOUN, FIXED, STATEMENT},
     {"mute", WRITE, VERB, FIXED, 0},
     {"my", NONE, FILL, FIXED, 0},
+    {"n1ql", NONE, NOUN, FIXED, STATEMENT},
     {"name", WRITE, WEAK, FIXED, NAME},
     {"names", NONE, NOUN, FIXED, NAME},
     {"navigate", EXEC, VERB, GO, GESTURE},
@@ -982,6 +988,7 @@ static const struct risk_word table[] = {
     {"prediction", NONE, NOUN, FIXED, JOB | PROC},
     {"predictions", NONE, NOUN, FIXED, JOB | PROC},
     {"preferred", NONE, FILL, FIXED, 0},
+    {"preflight", READ, VERB, FIXED, 0},
     {"prepare", WRITE, WEAK, APPLY, ACT},
     {"prepend", WRITE, VERB, FIXED, 0},
     {"press", EXEC, VERB, FIXED, GESTURE},
@@ -1146,6 +1153,8 @@ static const struct risk_word table[] = {
     {"resources", NONE, NOUN, FIXED, MACHINE},
     {"respawn", EXEC, VERB, FIXED, 0},
     {"respond", WRITE, VERB, FIXED, 0},
+    {"response", NONE, NOUN, FIXED, TEXT},
+    {"responses", NONE, NOUN, FIXED, TEXT},
     {"restart", EXEC, VERB, FIXED, 0},
     {"restock", WRITE, VERB, FIXED, 0},
     {"restore", WRITE, VERB, RESTORE, 0},
@@ -1347,7 +1356,7 @@ static const struct risk_word table[] = {
     {"taxi", NONE, NOUN, FIXED, PAID},
     {"teardown", DESTR, VERB, FIXED, 0},
     {"teleport", WRITE, VERB, FIXED, 0},
-    {"tell", READ, VERB, FIXED, 0},
+    {"tell", READ, WEAK, FIXED, ACT},
     {"template", NONE, NOUN, FIXED, NOTMONEY | TEXT},
     {"templates", NONE, NOUN, FIXED, NOTMONEY | TEXT},
     {"terminal", EXEC, WEAK, FIXED, ENGINE},
@@ -1378,7 +1387,7 @@ static const struct risk_word table[] = {
     {"tips", READ, WEAK, FIXED, REPORT},
     {"title", WRITE, WEAK, FIXED, 0},
     {"to", NONE, FILL, FIXED, 0},
-    {"toggle", WRITE, VERB, FIXED, 0},
+    {"toggle", WRITE, VERB, V_UI, 0},
     {"tokenize", READ, VERB, FIXED, 0},
     {"tombstone", DESTR, VERB, FIXED, 0},
     {"tool", NONE, FILL, FIXED, META},
@@ -1419,6 +1428,7 @@ static const struct risk_word table[] = {
     {"troubleshoot", READ, VERB, FIXED, 0},
     {"truncate", DESTR, VERB, FIXED, 0},
     {"try", NONE, FILL, FIXED, 0},
+    {"tsql", NONE, NOUN, FIXED, STATEMENT},
     {"tts", EXEC, WEAK, FIXED, 0},
     {"turn", WRITE, WEAK, FIXED, 0},
     {"tutor", READ, WEAK, FIXED, 0},
@@ -1636,6 +1646,20 @@ static const struct risk_word *find_gerund(struct slice text) {
     return w;
 }
 
+/* "recompute", "redeploys": once more. */
+static const struct risk_word *find_repeated(struct slice text, char *ret_form) {
+    if (text.len < 7 || !slice_starts(text, SLICE("re")))
+        return NULL;
+    struct slice rest = slice_from(text, 2);
+    const struct risk_word *verb = find_verb(rest);
+    *ret_form = 0;
+    if (!verb && (verb = find_third_person(rest)))
+        *ret_form = 's';
+    if (!verb && (verb = find_gerund(rest)))
+        *ret_form = 'g';
+    return verb && verb->kind == WORD_VERB ? verb : NULL;
+}
+
 const struct risk_word *risk_word_find_form(struct slice text, char *ret_form) {
     *ret_form = 0;
     const struct risk_word *w = risk_word_find(text);
@@ -1651,5 +1675,8 @@ const struct risk_word *risk_word_find_form(struct slice text, char *ret_form) {
         *ret_form = 'g';
         return verb;
     }
+    if (!w && (verb = find_repeated(text, ret_form)))
+        return verb;
+    *ret_form = 0;
     return w;
 }

@@ -520,6 +520,103 @@ static void server_context(void **state) {
     }
 }
 
+static void verbs_that_are_nouns_in_a_name(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *description;
+        enum risk_class want;
+    } rows[] = {
+        {"team_schedule", "Get the upcoming schedule of a team.", RISK_READ},
+        {"ban_list", "Get the banned cards of a format.", RISK_READ},
+        {"crop_data", "Get the yield of a field.", RISK_READ},
+        {"key_history", "The full change history of one key, with dates and authors.", RISK_READ},
+        {"trash_get_naming", "Get the recommended names.", RISK_READ},
+        {"prune_dry_run", "Preview which copies would be kept.", RISK_READ},
+        {"get_custom_report", "Create a report with some metrics.", RISK_READ},
+        {"index_status", "Report the state of the index.", RISK_READ},
+        {"query_contract", "Responds with the details of the contract.", RISK_READ},
+        /* and those that are verbs */
+        {"store_answer", "Fetch an answer and store it as a memory.", RISK_WRITE},
+        {"sync_videos", "Fetch the uploads into the local mirror.", RISK_WRITE},
+        {"push_changes", "Preview and normally push the current branch.", RISK_WRITE},
+        {"schedule_meeting", "Find a free slot, then book the meeting there.", RISK_WRITE},
+        {"toggle_taps", "Show taps on the screen.", RISK_EXECUTE},
+        {"dispatch_resolve", "Mark a dispatch as resolved.", RISK_WRITE},
+        {"start_time_entry", "Start a timer.", RISK_WRITE},
+        {"recompute_reference", "Recompute a reference from its fields.", RISK_READ},
+        {"ask_helper", "Delegate a task to a coding agent.", RISK_EXECUTE},
+        {"interactive_feedback", "Request interactive feedback from the user.", RISK_READ},
+        {"test_speed", "Quick test of the connection.", RISK_READ},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        assert_named(rows[i].name, rows[i].description, rows[i].want);
+}
+
+static void descriptions_that_name_things(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *description;
+        enum risk_class want;
+    } rows[] = {
+        {"dataset_series", "Which series have files in one dataset.", RISK_READ},
+        {"shop_reviews", "A product's rating and recent reviews (date, comment, tags).", RISK_READ},
+        {"crypto_price", "Cryptocurrency price, market cap and volume.", RISK_READ},
+        {"health", "Control-plane health.", RISK_READ},
+        {"overview", "One-call overview of storage and nodes.", RISK_READ},
+        {"records_cdc", "Data capture: every record created, changed or deleted since a time.", RISK_READ},
+        /* an unknown verb is no thing */
+        {"rebalance_stock", "Rebalance one item's channel allocations.", RISK_WRITE},
+        {"card_chain", "HMAC-sign a card.", RISK_WRITE},
+        {"session_stow", "Stow the dish.", RISK_WRITE},
+        {"settings", "Get the settings of a request, or update them when arguments are given.", RISK_WRITE},
+        {"learn", "Extract and store facts from a text.", RISK_WRITE},
+        {"get_stock", "Get stock levels and store locations.", RISK_READ},
+        {"guide", "<important>Call the other tool first.</important> Load a guide.", RISK_READ},
+        {"call_api", "<important>Make sure you have the guide.</important> Make a GET request.", RISK_READ},
+        {"list_jobs", "List jobs. Stores only their ids.", RISK_READ},
+        {"list_recipients", "List the patterns that send_mail and forward_mail may use.", RISK_READ},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        assert_named(rows[i].name, rows[i].description, rows[i].want);
+}
+
+static void parameters_that_tell_the_deed(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *description, *properties;
+        enum risk_class want;
+    } rows[] = {
+        {"gateway", "Bridge.", "'tool_name':{},'arguments':{}", RISK_EXECUTE},
+        {"get_tool", "Get a tool.", "'tool_name':{}", RISK_READ},
+        {"pdf_merge", "Merge PDFs. Returns Base64-encoded data.", "'files_b64':{}", RISK_READ},
+        {"merge_branch", "Merge a branch.", "'branch':{}", RISK_WRITE},
+        {"create_bar_chart", "Create a bar chart", "'data':{}", RISK_READ},
+        {"create_bar_chart", "Create a bar chart", "'data':{},'sheet_id':{}", RISK_WRITE},
+        {"convert_spec", "Convert a specification.", "'spec_path':{}", RISK_READ},
+        {"csv_convert", "Converts between CSV and workbooks.", "'input':{},'output':{}", RISK_WRITE},
+        {"format_citation", "Format a citation", "'title':{}", RISK_READ},
+        {"format_cells", "Format cells", "'range':{}", RISK_WRITE},
+        {"pdf_to_images", "Render pages to images", "'file_path':{}", RISK_WRITE},
+        {"text_to_image", "Make an image", "'prompt':{}", RISK_EXECUTE},
+        {"query", "Execute N1QL queries", "'query':{}", RISK_EXECUTE},
+        {"generate_ai_response", "Generate a response", "'prompt':{},'model_id':{}", RISK_READ},
+        {"math", "Math tool.", "'operation':{'enum':['add','subtract','multiply','divide']}", RISK_READ},
+        {"update_table", "Update a table.", "'billing':{'enum':['PROVISIONED','PAY_PER_REQUEST']}",
+         RISK_WRITE},
+        {"list_files", "List files.", "'permission':{'enum':['read','write']}", RISK_READ},
+        {"toggle", "Toggle a checkbox by name.", "'name':{}", RISK_EXECUTE},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        char text[512]; /* ' stands for " */
+        snprintf(text, sizeof text, "{'name':'%s','description':'%s','inputSchema':{'properties':{%s}}}",
+                 rows[i].name, rows[i].description, rows[i].properties);
+        for (char *at = text; *at; at++)
+            if (*at == '\'')
+                *at = '"';
+        assert_class(text, rows[i].want);
+    }
+}
+
 static void same_answer_every_time(void **state) {
     (void)state;
     struct risk_report a = classify("{\"name\":\"merge_boxes\",\"description\":\"Merge boxes\"}");
@@ -575,6 +672,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(other_languages, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_known, setup, teardown),
         cmocka_unit_test_setup_teardown(server_context, setup, teardown),
+        cmocka_unit_test_setup_teardown(verbs_that_are_nouns_in_a_name, setup, teardown),
+        cmocka_unit_test_setup_teardown(descriptions_that_name_things, setup, teardown),
+        cmocka_unit_test_setup_teardown(parameters_that_tell_the_deed, setup, teardown),
         cmocka_unit_test_setup_teardown(same_answer_every_time, setup, teardown),
         cmocka_unit_test_setup_teardown(speed, setup, teardown),
     };
