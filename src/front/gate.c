@@ -107,6 +107,15 @@ static void on_signal(uv_signal_t *handle, int signal) {
     front_drain_stop(&g->drain);
 }
 
+/* What must not end a gate that has no handlers yet waits for them. */
+static void signals_early(int how) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGUSR2);
+    pthread_sigmask(how, &set, NULL);
+}
+
 static void signals_start(struct gate *g) {
     static const int which[] = {SIGTERM, SIGHUP, SIGUSR2, SIGINT};
     /* A worker ignores Ctrl-C; its supervisor passes it on. */
@@ -116,6 +125,7 @@ static void signals_start(struct gate *g) {
         uv_signal_start(&g->signals[i], on_signal, which[i]);
         uv_unref((uv_handle_t *)&g->signals[i]);
     }
+    signals_early(SIG_UNBLOCK);
 }
 
 /* ---- start ---- */
@@ -380,6 +390,8 @@ static void worker_ready(struct gate *g) {
     close(w->ready_fd);
 }
 
+static bool config_is_old(const struct gate *g) { return g->config->worker && g->config->worker->again; }
+
 static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
     spawn_on_lost(spawn, on_spawner_lost, g);
     g->local = front_local_user();
@@ -416,6 +428,8 @@ static int gate_start(struct gate *g, struct spawn *spawn, struct err *err) {
         return -1;
     if (g->config->site.open && !g->stdio)
         g->http.site = g->config->site.open(g->config->site.ctx, &g->core, g->config, g->http.port);
+    if (config_is_old(g) && front_reload_again(&g->reload, err) < 0)
+        return -1;
     io_timer_arm(&g->loop, &g->settled, GATE_SETTLED_MS, on_settled);
     log_listening(g);
     worker_ready(g);
@@ -471,6 +485,7 @@ static void on_bus_error(int sig) {
 }
 
 int gate_run(const struct gate_config *config, int *ret_exit, struct err *err) {
+    signals_early(SIG_BLOCK);
     struct spawn *spawn = starts_programs(config) ? spawn_start(err) : spawn_none();
     if (!spawn)
         return -1;

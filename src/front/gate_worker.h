@@ -24,6 +24,7 @@ struct gate_shared {
     _Atomic bool starting;
     _Atomic bool told;
     struct err fault;
+    _Atomic bool reloaded; /* the workers have other settings than the supervisor */
 };
 
 struct gate_worker {
@@ -31,6 +32,7 @@ struct gate_worker {
     struct trail_slot *trails;  /* see trail_shared_bytes() */
     unsigned index;             /* the index of its slot */
     unsigned count;
+    bool again; /* one with this index ran before: the settings of the supervisor may be old */
     int listen_fd;
     int ready_fd; /* a byte is written to it when the worker accepts connections */
 };

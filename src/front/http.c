@@ -466,11 +466,15 @@ static const char *date_text(struct front *f) {
     return f->date;
 }
 
+/* A gate that will close its connections says so with the last answers, not ready as it is: a proxy that
+ * keeps them would send its next request into one that ends. */
 static void put_head_end(struct front_conn *c, struct slice extra) {
+    const struct front *f = c->front;
     struct buf *out = &c->front->out;
+    c->keep_alive &= !f->draining && !f->leaving && !f->not_ready;
     buf_put_slice(out, SLICE("\r\n"));
     buf_put_slice(out, extra);
-    if (!c->keep_alive || c->front->draining || c->front->leaving)
+    if (!c->keep_alive)
         buf_put_str(out, "Connection: close\r\n");
     buf_put_slice(out, SLICE("\r\n"));
     io_conn_put(c->io, buf_slice(out));

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "front/auth.h"
 #include "front/fleet.h"
+#include "front/gate_worker.h"
 #include "guard/guard.h"
 
 #include <stdio.h>
@@ -61,6 +62,8 @@ void front_reload_now(struct front_reload *r) {
     }
     front_auth_apply(r->front, fleet_settings(r->front->fleet));
     keep_fault(r, NULL);
+    if (r->front->worker)
+        r->front->worker->shared->reloaded = true;
     char text[ERR_TEXT_MAX] = "";
     const char *late = follow_for_start(&r->follow, fleet_settings(r->front->fleet));
     if (late) {
@@ -70,6 +73,12 @@ void front_reload_now(struct front_reload *r) {
     log_info("settings reloaded");
     audit_put_event(r->front->core->audit, SLICE("reload"), slice_str(name), (struct slice){0},
                     slice_str(text));
+}
+
+int front_reload_again(struct front_reload *r, struct err *err) {
+    front_reload_now(r);
+    const char *fault = r->front->core->settings_fault;
+    return fault && r->front->worker->shared->reloaded ? err_set(err, "%s", fault) : 0;
 }
 
 static void on_settings_changed(struct io_watch *w) { front_reload_now(w->owner); }

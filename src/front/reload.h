@@ -18,4 +18,7 @@ struct front_reload {
 void front_reload_serve(struct front_reload *r);
 void front_reload_watch(struct front_reload *r);
 void front_reload_now(struct front_reload *r);
+/* At the start of a worker that takes the place of one that ended. -1: the settings cannot be read, and those
+ * that it was started with are not what the other workers have. */
+int front_reload_again(struct front_reload *r, struct err *err);
 void front_reload_stop(struct front_reload *r);

@@ -47,6 +47,7 @@ struct worker {
     pid_t pid;
     int ready_fd; /* -1 once the worker is ready */
     bool ready;
+    bool again; /* is started for another time */
     uint64_t started_ms;
     uint64_t due_ms; /* time of the next start; 0: none is due */
     uint64_t wait_ms;
@@ -197,12 +198,16 @@ _Noreturn static void worker_main(struct supervisor *s, unsigned index, int read
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(1);
-    signal(SIGINT, SIG_IGN); /* Ctrl-C reaches every process; the supervisor passes it on */
-    sigprocmask(SIG_SETMASK, &s->outside, NULL);
+    signal(SIGINT, SIG_IGN);    /* Ctrl-C reaches every process; the supervisor passes it on */
+    sigset_t mask = s->outside; /* gate_run unblocks these when it has handlers */
+    sigaddset(&mask, SIGHUP);
+    sigaddset(&mask, SIGUSR2);
+    sigprocmask(SIG_SETMASK, &mask, NULL);
     struct gate_worker worker = {.shared = s->shared,
                                  .trails = s->trails,
                                  .index = index,
                                  .count = s->count,
+                                 .again = s->workers[index].again,
                                  .listen_fd = s->listen_fd,
                                  .ready_fd = ready_fd};
     s->config.worker = &worker;
@@ -242,6 +247,7 @@ static void worker_start(struct supervisor *s, unsigned index) {
         return;
     }
     w->ready_fd = ends[0];
+    w->again = true;
 }
 
 static void signal_all(struct supervisor *s, int sig) {
@@ -270,8 +276,8 @@ static void worker_ended(struct supervisor *s, unsigned index, int status) {
     if (w->ready_fd >= 0)
         close(w->ready_fd);
     w->ready_fd = -1;
-    if (s->stopping) { /* a worker that had no handler yet was killed by our signal: not a crash */
-        if (!s->exit_status && (WIFEXITED(status) || WTERMSIG(status) != SIGTERM))
+    if (s->stopping) { /* one that was not ready yet had no calls; without a handler our signal killed it */
+        if (!s->exit_status && w->ready && (WIFEXITED(status) || WTERMSIG(status) != SIGTERM))
             s->exit_status = code;
         return;
     }
@@ -496,6 +502,7 @@ int supervisor_run(const struct gate_config *config, unsigned count, int *ret_ex
     s->config = *config;
     s->count = count;
     s->trail_fd = -1;
+    signal(SIGPIPE, SIG_IGN); /* the reader of the log may be gone */
     block_signals(s);
     s->shared = mmap(NULL, sizeof(*s->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (s->shared == MAP_FAILED || socket_open(s, err) < 0 || trails_open(s, err) < 0) {

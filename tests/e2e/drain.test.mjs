@@ -28,6 +28,7 @@ for (const workers of [[], ['--workers', '2']]) {
     process.kill(gate.pid, 'SIGTERM');
     await until('not ready', async () => await status(`${gate.origin}/readyz`) === 503);
     assert.equal(await status(`${gate.origin}/healthz`), 200, 'it lives');
+    assert.equal((await request('GET', `${gate.origin}/healthz`)).headers.connection, 'close', 'a proxy gives its connection up');
     const client = await LegacyHttp.open(gate.url);
     assert.match((await client.call('a__echo', { late: true })).content[0].text, /late/, 'new sessions are served');
     process.kill(gate.pid, 'SIGINT');

@@ -2,10 +2,10 @@
 // session is found from every worker, and what one says of the gate all say.
 import assert from 'node:assert/strict';
 import { Agent, request as httpRequest } from 'node:http';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { MODERN, ModernHttp, legacyServer, startFixture, startUpstream, children, cli, commandLine, connect, policyFile, probeCommand, startServe, tempDir, tempFile, until, use } from '../lib/index.mjs';
+import { MODERN, ModernHttp, legacyServer, startFixture, startUpstream, alive, children, cli, commandLine, connect, descendants, policyFile, probeCommand, sallyport, start, startServe, tempDir, tempFile, until, use } from '../lib/index.mjs';
 import { ModernHttpPeer } from '../lib/peer.mjs';
 
 const [command, ...args] = probeCommand('a');
@@ -175,6 +175,41 @@ test('workers end in good order, and leave nothing behind', async () => {
   const dir = join(home.SALLYPORT_HOME, 'peers');
   assert.deepEqual(readdirSync(join(dir, readdirSync(dir)[0])), []);
 });
+
+test('a worker that takes the place of another has the settings of now, not those of the start', async (t) => {
+  const config = settings(), path = tempFile('sallyport.yaml', JSON.stringify(config));
+  const gate = use(t, await startServe({ args: ['--no-auth', '--workers', '2', '--config', path], env: env() }));
+  const write = (text) => { writeFileSync(`${path}.new`, text); renameSync(`${path}.new`, path); process.kill(gate.pid, 'SIGHUP'); };
+  const names = async () => [...new Set(await Promise.all(Array.from({ length: 6 }, () => ask(`${gate.origin}/mcp/servers`).then(({ text }) => text, () => 'none'))))].join();
+  const end = async (pids) => { for (const pid of pids) process.kill(pid, 'SIGKILL'); await until('they ended', () => pids.every((pid) => !alive(pid))); };
+  const fresh = JSON.stringify({ ...config, servers: { b: config.servers.a } });
+  write(fresh);
+  await until('both have the new settings', async () => await names() === '["b"]');
+  await end(workersOf(gate));
+  assert.equal(await names(), '["b"]');
+  write('version: "1"\nservres: {}\n');
+  await gate.child.waitLine(/servres/, { stream: 'stderr' });
+  await end(workersOf(gate).slice(1));
+  await gate.child.waitLine(/worker \d .* ended with status 3; restart/, { stream: 'stderr' });
+  assert.equal(await names(), '["b"]', 'the other one goes on, and none has settings that are no longer in force');
+  write(fresh);
+  await gate.child.waitLine(/settings reloaded/, { stream: 'stderr' });
+  await until('it is back', async () => workersOf(gate).length === 2 && await names() === '["b"]');
+});
+
+for (const [what, words] of [['one process', []], ['two workers', ['--workers', '2']]])
+  test(`SIGHUP at any moment of the start, and a log that nobody reads any more, end no gate: ${what}`, async () => {
+    const path = tempFile('sallyport.yaml', JSON.stringify(settings()));
+    const gate = start(sallyport, ['serve', '--no-auth', '--listen', '127.0.0.1:0', ...words, '--config', path], { env: env() });
+    const hups = setInterval(() => { if (descendants(gate.pid).length) process.kill(gate.pid, 'SIGHUP'); }, 1); // it has its signals in hand before it starts anything
+    const line = await gate.waitLine(/listening on/, { stream: 'stderr' });
+    clearInterval(hups);
+    gate.process.stderr.destroy();
+    for (let i = 0; i < 3; i++) { process.kill(gate.pid, 'SIGHUP'); await ask(`${/http:\S+:\d+/.exec(line)[0]}/healthz`); }
+    assert.equal((await ask(`${/http:\S+:\d+/.exec(line)[0]}/mcp/servers`)).text, '["a"]');
+    process.kill(gate.pid, 'SIGTERM');
+    assert.deepEqual(await gate.exited, { code: 0, signal: null });
+  });
 
 test('mistakes in the settings are reported once', async () => {
   const { code, stderr } = await cli(['serve', '--no-auth', '--workers', 'many', '--config', tempFile('sallyport.yaml', JSON.stringify(settings()))]);
