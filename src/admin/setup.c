@@ -390,7 +390,8 @@ void api_server_restart(struct api_call *c) {
         return;
     }
     session_restart_server(core, server);
-    api_record(c, (struct audit_action){.name = SLICE("server_restarted"), .server = c->arg});
+    if (!c->request->relayed) /* on record once, however many workers restart it */
+        api_record(c, (struct audit_action){.name = SLICE("server_restarted"), .server = c->arg});
     core->tools_changed(core);
     answer_server(c, c->arg, 200);
 }

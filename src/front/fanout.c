@@ -210,6 +210,16 @@ static size_t row_speaker(const struct rows *all, size_t count, struct slice nam
     return best;
 }
 
+static bool any_knows_tools(const struct rows *all, size_t count, struct slice name, struct arena *a) {
+    for (size_t i = 0; i < count; i++) {
+        uint32_t row = find_row(&all[i], name, a),
+                 at = row ? tape_get_str(&all[i].tape, row, "tools_known") : 0;
+        if (at && tape_is(&all[i].tape, at, TAPE_TRUE))
+            return true;
+    }
+    return false;
+}
+
 static void put_row(struct emit *e, const struct rows *all, size_t count, struct slice name,
                     struct arena *a) {
     const struct rows *from = &all[row_speaker(all, count, name, a)];
@@ -220,6 +230,10 @@ static void put_row(struct emit *e, const struct rows *all, size_t count, struct
         const bool sums = is_one_of(server_sums, ARRAY_LEN(server_sums), member);
         int64_t value = 0;
         emit_key_slice(e, member);
+        if (slice_is(member, "tools_known")) {
+            emit_bool(e, any_knows_tools(all, count, name, a));
+            continue;
+        }
         if (!sums && !is_one_of(server_most, ARRAY_LEN(server_most), member)) {
             emit_raw(e, tape_raw(&from->tape, key + 1));
             continue;
@@ -264,6 +278,64 @@ static void merge_servers(const struct part *parts, size_t count, struct buf *ou
     free(all);
 }
 
+/* The same for one server: its row alone. */
+static void merge_server(const struct part *parts, size_t count, struct buf *out) {
+    struct part *rows = mem_zalloc(count * sizeof(*rows));
+    cleanup_buf struct buf list;
+    buf_init(&list, FRONT_FANOUT_BYTES_MAX);
+    for (size_t i = 0; i < count; i++) {
+        buf_init(&rows[i].text, FRONT_FANOUT_BYTES_MAX);
+        buf_printf(&rows[i].text, "[%.*s]", SLICE_FMT(body_of(&parts[i])));
+    }
+    merge_servers(rows, count, &list);
+    for (size_t i = 0; i < count; i++)
+        buf_free(&rows[i].text);
+    free(rows);
+    if (list.len > 2) /* without the brackets */
+        buf_put(out, list.ptr + 1, list.len - 2);
+}
+
+/* ---- log lines: each process has those of its own connections, oldest first ---- */
+
+struct lines {
+    struct tape tape;
+    uint32_t at, end;
+};
+
+static struct slice time_of(const struct lines *l) {
+    uint32_t at = tape_get_str(&l->tape, l->at, "time");
+    return at ? tape_raw(&l->tape, at) : (struct slice){0};
+}
+
+static struct lines *oldest_of(struct lines *all, size_t count) {
+    struct lines *oldest = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (all[i].at < all[i].end && (!oldest || slice_cmp(time_of(&all[i]), time_of(oldest)) < 0))
+            oldest = &all[i];
+    return oldest;
+}
+
+static void merge_lines(const struct part *parts, size_t count, struct buf *out) {
+    struct lines *all = mem_zalloc(count * sizeof(*all));
+    for (size_t i = 0; i < count; i++) {
+        tape_init(&all[i].tape);
+        if (tape_parse(&all[i].tape, body_of(&parts[i]), NULL) != TAPE_OK ||
+            !tape_is(&all[i].tape, 0, TAPE_ARRAY))
+            continue;
+        all[i].at = 1;
+        all[i].end = all[i].tape.nodes[0].next;
+    }
+    struct emit e;
+    emit_init(&e, out);
+    emit_array(&e);
+    for (struct lines *l; (l = oldest_of(all, count)); l->at = l->tape.nodes[l->at].next)
+        emit_raw(&e, tape_raw(&l->tape, l->at));
+    emit_array_end(&e);
+    for (size_t i = 0; i < count; i++)
+        tape_free(&all[i].tape);
+    free(all);
+}
+
 /* Only one process has the requested object. */
 static void merge_first(const struct part *parts, size_t count, struct buf *out) {
     (void)count;
@@ -272,23 +344,43 @@ static void merge_first(const struct part *parts, size_t count, struct buf *out)
 
 static const struct question {
     enum http_method method;
-    struct slice path; /* the path, or a prefix if it ends with a slash */
+    const char *path; /* an asterisk stands for one segment */
     void (*merge)(const struct part *parts, size_t count, struct buf *out);
 } questions[] = {
-    {HTTP_GET, SLICE("/api/v1/sessions"), merge_lists},  {HTTP_GET, SLICE("/api/v1/calls"), merge_lists},
-    {HTTP_GET, SLICE("/api/v1/servers"), merge_servers}, {HTTP_GET, SLICE("/api/v1/jobs"), merge_lists},
-    {HTTP_GET, SLICE("/api/v1/jobs/"), merge_first},     {HTTP_GET, SLICE("/api/v1/status"), merge_status},
-    {HTTP_GET, SLICE("/metrics"), merge_metrics},        {HTTP_POST, SLICE("/api/v1/calls/"), merge_first},
+    {HTTP_GET, "/api/v1/sessions", merge_lists},
+    {HTTP_GET, "/api/v1/calls", merge_lists},
+    {HTTP_GET, "/api/v1/jobs", merge_lists},
+    {HTTP_GET, "/api/v1/jobs/*", merge_first},
+    {HTTP_GET, "/api/v1/servers", merge_servers},
+    {HTTP_GET, "/api/v1/servers/*", merge_server},
+    {HTTP_GET, "/api/v1/servers/*/log", merge_lines},
+    {HTTP_POST, "/api/v1/servers/*/restart", merge_server},
+    {HTTP_GET, "/api/v1/status", merge_status},
+    {HTTP_GET, "/metrics", merge_metrics},
+    {HTTP_POST, "/api/v1/calls/*/cancel", merge_first},
 };
 
-static const struct question *find_question(const struct http_head *head) {
-    for (size_t i = 0; i < ARRAY_LEN(questions); i++) {
-        const struct question *q = &questions[i];
-        if (head->method == q->method && (slice_ends(q->path, SLICE("/")) ? slice_starts(head->path, q->path)
-                                                                          : slice_eq(head->path, q->path)))
-            return q;
+static bool path_fits(struct slice pattern, struct slice path) {
+    struct slice want, got;
+    while (pattern.len && path.len) {
+        slice_cut(&pattern, '/', &want);
+        slice_cut(&path, '/', &got);
+        if (!slice_is(want, "*") && !slice_eq(want, got))
+            return false;
     }
+    return !pattern.len && !path.len;
+}
+
+static const struct question *find_question(const struct http_head *head) {
+    for (size_t i = 0; i < ARRAY_LEN(questions); i++)
+        if (head->method == questions[i].method && path_fits(slice_str(questions[i].path), head->path))
+            return &questions[i];
     return NULL;
+}
+
+/* What no single process can refuse for the others: the call, the run or the server may be theirs alone. */
+static bool asks_everyone(const struct fanout *s) {
+    return s->merge == merge_first || s->merge == merge_server;
 }
 
 /* ---- the response ---- */
@@ -503,7 +595,7 @@ bool front_fanout(struct front_conn *c, const struct web_request *request) {
     own.reply = &s->capture;
     c->front->site->serve(c->front->site->ctx, &own);
     if (s->parts[0].status != 200 &&
-        q->merge != merge_first) { /* not allowed, or invalid: the peers would respond the same */
+        !asks_everyone(s)) { /* not allowed, or invalid: the peers would respond the same */
         cleanup_buf struct buf body;
         buf_init(&body, FRONT_FANOUT_BYTES_MAX);
         buf_put_slice(&body, buf_slice(&s->parts[0].text));

@@ -101,7 +101,8 @@ bool front_web(struct front_conn *c, struct http_head *head, struct block *b, st
                                   .who = asks ? c->principal : NULL,
                                   .cookie = c->cookie,
                                   .port = f->port,
-                                  .secure = f->tls || c->secure};
+                                  .secure = f->tls || c->secure,
+                                  .relayed = c->peer && !c->from_node};
     if (front_fanout(c, &request))
         return true;
     struct web_answer *w = mem_zalloc(sizeof(*w));

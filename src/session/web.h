@@ -48,6 +48,7 @@ struct web_request {
     struct slice cookie;   /* its address, or empty */
     uint16_t port;         /* the listener that received it */
     bool secure;           /* over TLS */
+    bool relayed;          /* another process of this gate answers it, and asks this one for its part */
     struct web_reply *reply;
 };
 

@@ -328,3 +328,39 @@ test('a call in flight is cancelled from any worker, by an operator', async (t) 
     assert.equal((await ask(`${gate.origin}/api/v1/calls/${one.id}/cancel`, { method: 'POST', headers: operator })).status, 404);
   }
 });
+
+test('a server is the same from every worker: its page, its log in order of time, and a restart that reaches all of its processes', async (t) => {
+  const home = env();
+  const operator = { Authorization: `Bearer ${JSON.parse((await cli(['grants', 'create', 'operator', '--role', 'admin', '--json'], { env: home })).stdout).token}` };
+  const gate = use(t, await startServe({ config: settings(), args: ['--workers', '2'], env: home }));
+  const ids = new Map(); // one session for each worker
+  await until('a session on each worker', async () => {
+    const id = await open(gate.url, operator);
+    ids.set(id.slice(-16), id);
+    return ids.size === 2;
+  });
+  const say = async (id, name, a) => (await ask(gate.url, { method: 'POST', headers: { ...operator, 'Mcp-Session-Id': id }, body: call(`a__${name}`, a) })).json.result.content[0].text;
+  const pids = () => Promise.all([...ids.values()].map(async (id) => JSON.parse(await say(id, 'mark')).pid));
+  const page = async () => (await ask(`${gate.origin}/api/v1/servers/a`, { headers: operator })).json;
+  for (let round = 0; round < 2; round++) for (const id of ids.values()) await say(id, 'stderr', { text: `round ${round} of ${id.slice(-16)}\n` });
+  await ask(gate.url, { method: 'POST', headers: { ...operator, 'Mcp-Session-Id': [...ids.values()][0] }, body: { jsonrpc: '2.0', id: 2, method: 'tools/list' } });
+  const before = await pids();
+  assert.equal(new Set(before).size, 2);
+  for (let i = 0; i < 6; i++) {
+    const { state, links, tools, tools_known: known } = await page();
+    assert.deepEqual([state, links >= 2, tools > 0, known], ['ready', true, true, true]);
+    const log = await until('the lines of both', async () => {
+      const { json } = await ask(`${gate.origin}/api/v1/servers/a/log`, { headers: operator });
+      const said = json.filter(({ text }) => text.startsWith('round'));
+      return said.length === 4 && said;
+    });
+    assert.deepEqual(log.map(({ text }) => text.slice(0, 7)), ['round 0', 'round 0', 'round 1', 'round 1']);
+    assert.deepEqual(log.map(({ time }) => time), log.map(({ time }) => time).sort());
+  }
+  assert.equal((await ask(`${gate.origin}/api/v1/servers/a/restart`, { method: 'POST', headers: operator })).status, 200);
+  const after = await pids();
+  assert.deepEqual(after.filter((pid) => before.includes(pid)), []);
+  const { json } = await ask(`${gate.origin}/api/v1/audit?kind=event&event=server_restarted`, { headers: operator });
+  assert.equal(json.length, 1, 'one action of one person');
+  for (const path of ['servers/nowhere', 'servers/nowhere/log', 'servers/a/restart/now']) assert.equal((await ask(`${gate.origin}/api/v1/${path}`, { headers: operator })).status, 404, path);
+});
