@@ -1,5 +1,7 @@
 #include "audit/record.h"
 
+#include "base/mem.h"
+
 #define NUMBER_BYTES_MAX 10
 #define LENGTH_BYTES_MAX 3 /* of a text's length: every text is below 2^21 bytes */
 
@@ -68,6 +70,19 @@ static size_t texts_len(const struct audit_record *r, size_t *ret_any) {
     }
     *ret_any = any;
     return len;
+}
+
+bool audit_counts_as_call(const struct audit_record *decision) {
+    return slice_is(decision->text[AUDIT_METHOD], "tools/call") ||
+           !slice_is(decision->text[AUDIT_VERDICT], "allow");
+}
+
+bool audit_outcome_failed(struct slice status) {
+    static const char *const others[] = {"ok", "cancelled", "denied", "approval"};
+    for (size_t i = 0; i < ARRAY_LEN(others); i++)
+        if (slice_is(status, others[i]))
+            return false;
+    return true;
 }
 
 size_t audit_record_fit(struct audit_record *r) {

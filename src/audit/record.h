@@ -58,6 +58,12 @@ extern const char *const audit_number_names[AUDIT_NUMBERS];
 extern const char *const audit_text_names[AUDIT_TEXTS];
 const char *audit_kind_name(enum audit_kind kind);
 
+/* What is counted as a call: those of tools, and whatever else was not allowed. Lists and handshakes are not.
+ */
+bool audit_counts_as_call(const struct audit_record *decision);
+/* A call that was forwarded and came to nothing. */
+bool audit_outcome_failed(struct slice status);
+
 /* Cuts texts to their ceiling (at a character) and returns an upper bound of the canonical length. */
 size_t audit_record_fit(struct audit_record *r);
 /* `to` has the room that fit asked for. Returns the canonical length. */

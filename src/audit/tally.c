@@ -189,9 +189,9 @@ static void count_verdict(struct audit_counts *c, struct slice verdict) {
 
 static void take_decision(struct audit_tally *t, const struct audit_entry *e, size_t cell) {
     const struct slice *text = e->record->text;
-    bool call = slice_is(text[AUDIT_METHOD], "tools/call"), denied = slice_is(text[AUDIT_VERDICT], "deny");
-    if (!call && !denied)
-        return; /* lists and handshakes are not calls */
+    bool denied = slice_is(text[AUDIT_VERDICT], "deny");
+    if (!audit_counts_as_call(e->record))
+        return;
     struct slice tool = text[AUDIT_TOOL].len ? text[AUDIT_TOOL] : text[AUDIT_METHOD];
     struct audit_tally_row rows[AUDIT_TALLY_KINDS] = {
         [AUDIT_TALLY_TOOL] = {.server = text[AUDIT_SERVER], .tool = tool},
@@ -225,7 +225,7 @@ static void take_outcome(struct audit_tally *t, const struct audit_record *r, si
     if (o->call != call || slice_is(status, "denied") || slice_is(status, "approval"))
         return; /* calls that never reached a server have no latency */
     size_t share = share_of(r->number[AUDIT_LATENCY_US]);
-    bool failed = !slice_is(status, "ok") && !slice_is(status, "cancelled");
+    bool failed = audit_outcome_failed(status);
     t->cells[cell].latency[share]++;
     t->cells[cell].failed += failed;
     o->tool->cells[cell].latency[share]++;

@@ -116,13 +116,13 @@ static bool status_entry(void *ctx, const struct audit_entry *e) {
         status_event(s, r);
         return true;
     }
-    if (r->number[AUDIT_TIME_US] < s->since_us)
+    if (r->number[AUDIT_TIME_US] < s->since_us || !audit_counts_as_call(r))
         return true;
     s->calls++;
     s->allowed += slice_is(r->text[AUDIT_VERDICT], "allow");
     s->approvals += slice_is(r->text[AUDIT_VERDICT], "approve");
     s->shadowed += r->text[AUDIT_SHADOW].len > 0;
-    s->errors += e->outcome && !slice_is(e->outcome->text[AUDIT_STATUS], "ok");
+    s->errors += e->outcome && audit_outcome_failed(e->outcome->text[AUDIT_STATUS]);
     if (slice_is(r->text[AUDIT_VERDICT], "deny"))
         status_denied(s, e);
     return true;
