@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { callTool, consoleWorld, legacyServer, openPage, sanitized, startBrowser, startUpstream, tempDir, TOOLS, until, use, visit } from '../lib/index.mjs';
+import { callTool, cli, consoleWorld, legacyServer, openPage, sanitized, startBrowser, startUpstream, tempDir, TOOLS, until, use, visit } from '../lib/index.mjs';
 
 const tool = (name, description, properties = {}) => ({ name, description, inputSchema: { type: 'object', properties } });
 
@@ -167,6 +167,112 @@ describe('a day at the console', { concurrency: 1, skip: sanitized }, () => {
     assert.deepEqual(await call(1), { on: false });
     await page.waitForFunction(() => document.querySelector('#answer').getBoundingClientRect().top < innerHeight);
     await closed(page);
+  });
+
+  test('first steps, until a tool was called for the first time; a viewer reads what else it takes', async (t) => {
+    const world = await consoleWorld(t);
+    const page = await openPage(browser, world, { as: 'viewer' });
+    const steps = page.locator('.panel:has(h2:text-is("First steps"))');
+    await steps.locator('text=You may look, and not change these').waitFor();
+    assert.equal(await steps.locator('a:text-is("Grants")').count(), 0);
+    const boss = await openPage(browser, world);
+    const own = boss.locator('.panel:has(h2:text-is("First steps"))');
+    await own.locator('a:text-is("Playground")').waitFor();
+    await own.locator('a:text-is("Grants")').click();
+    await boss.waitForURL(/\/ui\/grants$/);
+    const agent = await world.agent();
+    await agent.exchange('tools/list');
+    await callTool(agent, 'list_orders', {});
+    await visit(boss, '');
+    await boss.waitForFunction(() => document.querySelector('.stat .value')?.textContent === '1');
+    assert.equal(await own.count(), 0);
+    await closed(page);
+    await closed(boss);
+  });
+
+  test('thousands of tools and many grants: the first rows, more of them, and a search', async (t) => {
+    const tools = Array.from({ length: 1200 }, (_, i) => tool(`read_${String(i).padStart(4, '0')}`, 'Reads'));
+    const world = await consoleWorld(t, { tools });
+    for (let i = 0; i < 12; i++) assert.equal((await world.api('POST', 'grants', { body: { name: `agent-${i}`, label: `Team ${i}` } })).status, 201);
+    const page = await openPage(browser, world);
+    await visit(page, 'policies?server=shop&tool=read_1100');
+    await page.waitForSelector('.board >> text=200 of 1,20');
+    await page.waitForSelector('[data-tool=read_1100] .rulebuilder'); // a link to one of the others holds
+    await page.click('.board >> text=Show more');
+    await page.waitForSelector('[data-tool=read_0399]');
+    await page.fill('[aria-label="Find a tool"]', 'read_1199');
+    await page.click('[data-tool=read_1199] [role=radio]:text-is("Deny")');
+    await page.waitForSelector('[data-tool=read_1199] [aria-checked=true]:text-is("Deny")');
+    await visit(page, 'servers/shop');
+    await page.waitForSelector('text=500 of 1,200');
+    await visit(page, 'grants');
+    await page.fill('[aria-label="Find a grant"]', 'team 11');
+    await page.waitForFunction(() => [...document.querySelectorAll('[aria-label=Grants] tbody tr strong')].map((e) => e.textContent).join() === 'agent-11');
+    await page.fill('[aria-label="Find a grant"]', 'nobody');
+    await page.waitForSelector('text=No grant has these words');
+    await closed(page);
+  });
+
+  test('the risk class of a waiting call is there after a restart, before any agent is back', async (t) => {
+    const world = await consoleWorld(t);
+    const agent = await world.agent();
+    await agent.exchange('tools/list');
+    await callTool(agent, 'create_refund', { amount: 5 });
+    await world.gate.stop();
+    world.gate = await world.open(new URL(world.origin).host);
+    const page = await openPage(browser, world, { as: 'approver' });
+    await visit(page, 'approvals');
+    await page.waitForSelector('.approval .badge:text-is("Financial")');
+    await closed(page);
+  });
+
+  test('what is printed is the content, whole and dark on white', async (t) => {
+    const world = await consoleWorld(t);
+    const agent = await world.agent();
+    await agent.exchange('tools/list');
+    for (let i = 0; i < 12; i++) await callTool(agent, 'create_refund', { amount: i, reason: 'x '.repeat(900) });
+    const page = await openPage(browser, world, { colours: 'dark' });
+    await visit(page, 'approvals');
+    await page.waitForFunction(() => document.querySelectorAll('.approval').length === 12);
+    await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+    const [fits, nav, buttons, ink] = await page.evaluate(() => {
+      const last = [...document.querySelectorAll('.approval')].at(-1).getBoundingClientRect();
+      return [last.bottom <= document.documentElement.scrollHeight && last.bottom > innerHeight, getComputedStyle(document.querySelector('nav')).display, [...document.querySelectorAll('main button')].filter((b) => b.offsetParent).length, getComputedStyle(document.body).backgroundColor];
+    });
+    assert.deepEqual([fits, nav, buttons], [true, 'none', 0]);
+    assert.ok(/rgb\((\d+)/.exec(ink)[1] > 200, ink);
+    assert.equal(await page.evaluate(() => [...document.querySelectorAll('pre.code')].every((p) => p.scrollHeight <= p.clientHeight + 1)), true);
+    await closed(page);
+  });
+
+  test('a new server that fails: its last lines, while the gate still tries to start it', async (t) => {
+    const world = await consoleWorld(t);
+    const script = join(tempDir(), 'fails.mjs');
+    writeFileSync(script, 'console.error("cannot reach the database");\nprocess.exit(3);\n');
+    const page = await openPage(browser, world);
+    assert.equal((await world.api('POST', 'servers', { body: { name: 'fails', command: process.execPath, args: [script] } })).status, 201);
+    await visit(page, 'servers/fails?tab=scan');
+    await page.waitForSelector('[aria-label="Its last lines"] >> text=cannot reach the database');
+    await page.click('[aria-label="About this server"] >> text=Tools');
+    await page.waitForSelector('text=It gave no tools');
+    await visit(page, 'playground?server=fails&tool=missing');
+    await page.waitForFunction(() => [...document.querySelectorAll('main select')].some((e) => /^missing: the server/.test(e.selectedOptions[0]?.textContent ?? '')));
+    await closed(page);
+  });
+
+  test('the overview and `sallyport status` count the same calls', async (t) => {
+    const world = await consoleWorld(t, { answer: { content: [], isError: true } });
+    const agent = await world.agent();
+    await agent.exchange('tools/list');
+    for (let i = 0; i < 3; i++) await callTool(agent, 'list_orders', {});
+    await callTool(agent, 'delete_customer', { id: 'c1' });
+    await callTool(agent, 'create_refund', { amount: 5 });
+    const { totals } = await until('all outcomes', async () => {
+      const { json } = await world.api('GET', 'overview?range=3600');
+      return json.totals.calls === 5 && json.totals.failed === 3 && json;
+    });
+    const { calls } = JSON.parse((await cli(['status', '--json'], { env: world.env })).stdout);
+    assert.deepEqual([calls.total, calls.allowed, calls.denied, calls.failed], [totals.calls, totals.allow, totals.deny, totals.failed]);
   });
 
   test('the browser ends', async () => { await browser?.close(); });

@@ -1,7 +1,7 @@
 // The pieces that every view is made of.
 import { createContext, type ComponentChildren, type JSX } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
-import { ago, fullTime, json, localTime, pieces, plain } from './format';
+import { ago, count, fullTime, json, localTime, pieces, plain } from './format';
 
 // ---- text ----
 
@@ -219,14 +219,23 @@ export function Toasts() {
 
 // ---- tables ----
 
+// The first of many rows, and a button for more of them: a browser draws some hundred quickly, and not ten thousand.
+export function useMost<T>(rows: T[], most: number): { rows: T[]; more: ComponentChildren } {
+  const [shown, show] = useState(most);
+  if (rows.length <= shown) return { rows, more: null };
+  return { rows: rows.slice(0, shown), more: <div class="more-rows"><span class="muted small">{count(shown)} of {count(rows.length)}</span> <Button onClick={() => show(shown + most)}>Show more</Button></div> };
+}
+
 export interface Column<T> { head: string; cell: (row: T) => ComponentChildren; class?: string; hide?: 'phone' }
 // On a phone `cards` makes a card of each row: the first cell is its title, the others stand below it with their heads.
-export function Table<T>({ rows, columns, keyOf, onRow, selected, label, cards }: { rows: T[]; columns: Column<T>[]; keyOf: (row: T) => string | number; onRow?: (row: T) => void; selected?: string | number | null; label: string; cards?: boolean }) {
+export function Table<T>({ rows, columns, keyOf, onRow, selected, label, cards, most = 500 }: { rows: T[]; columns: Column<T>[]; keyOf: (row: T) => string | number; onRow?: (row: T) => void; selected?: string | number | null; label: string; cards?: boolean; most?: number }) {
+  const shown = useMost(rows, most);
   return (
+    <>
     <div class="table-wrap" tabIndex={0} role="region" aria-label={label}>
       <table role="table" class={cards ? 'cards-phone' : ''}>
         <thead role="rowgroup"><tr role="row">{columns.map((c) => <th key={c.head} role="columnheader" class={`${c.class ?? ''} ${c.hide ? `hide-${c.hide}` : ''}`} scope="col">{c.head}</th>)}</tr></thead>
-        <tbody role="rowgroup">{rows.map((row) => {
+        <tbody role="rowgroup">{shown.rows.map((row) => {
           const key = keyOf(row);
           return (
             <tr key={key} role="row" class={onRow ? 'can' : ''} aria-selected={onRow ? selected === key : undefined} tabIndex={onRow ? 0 : undefined}
@@ -238,5 +247,7 @@ export function Table<T>({ rows, columns, keyOf, onRow, selected, label, cards }
         })}</tbody>
       </table>
     </div>
+    {shown.more}
+    </>
   );
 }

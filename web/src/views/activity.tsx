@@ -189,7 +189,7 @@ export function Activity() {
         {error ? <Fault error={error} retry={load} /> : null}
         <section class="panel flush"><div class="body">
           {rows.length ? (
-            <Table label="Decisions" rows={rows} keyOf={keyOf} selected={selected ? (chain ? `${chain}:${selected}` : String(selected)) : null} onRow={(r) => set({ seq: String(r.seq), chain: r.chain ? String(r.chain) : '' })} columns={[
+            <Table label="Decisions" rows={rows} most={Infinity} keyOf={keyOf} selected={selected ? (chain ? `${chain}:${selected}` : String(selected)) : null} onRow={(r) => set({ seq: String(r.seq), chain: r.chain ? String(r.chain) : '' })} columns={[
               ...(fleet ? [{ head: 'Gate', cell: (r: Record_) => <Text value={r.gate ?? ''} /> }] : []),
               { head: 'Time', class: 'time', cell: (r) => <Time at={r.time} /> },
               { head: 'Verdict', cell: (r) => <Verdict verdict={r.verdict ?? (r.kind === 'event' ? undefined : '')} shadow={r.shadow} /> },

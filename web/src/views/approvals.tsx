@@ -1,6 +1,6 @@
 // Calls that wait for a person.
-import { useState } from 'preact/hooks';
-import { part, post, query, type Approval, type Record_ } from '../api';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { getAll, part, post, query, type Approval, type Record_, type Tool } from '../api';
 import { until } from '../format';
 import { go, href, useData, useMay, useMe, useNow, usePlace } from '../state';
 import { Arguments, Badge, Button, Check, Copy, Dialog, Empty, Fault, Field, Input, Notice, Pairs, Panel, RiskClass, Segmented, Select, State, Table, Text, Time, toast, Words } from '../ui';
@@ -9,7 +9,8 @@ const changed = (r: Record_) => !!r.event?.startsWith('approval_') || r.verdict 
 
 function Similar({ approval }: { approval: Approval }) {
   const { data } = useData<Approval[]>(`approvals${query({ identity: approval.identity, limit: 200 })}`);
-  const past = (data ?? []).filter((a) => a.id !== approval.id && a.tool === approval.tool && a.server === approval.server && a.status !== 'pending');
+  const earlier = (a: Approval) => !approval.decided_at || (a.decided_at ?? a.expires_at) < approval.decided_at;
+  const past = (data ?? []).filter((a) => a.id !== approval.id && a.tool === approval.tool && a.server === approval.server && a.status !== 'pending' && earlier(a));
   if (!past.length) return <span class="muted">first of its kind</span>;
   const yes = past.filter((a) => a.status === 'approved' || a.status === 'used').length;
   const no = past.filter((a) => a.status === 'denied').length;
@@ -79,6 +80,21 @@ export function ApprovalCard({ approval: a, onDone, open }: { approval: Approval
   );
 }
 
+// A gate that was just started does not know what a tool can do: its server is asked, once.
+function useClasses(waiting: Approval[]): (a: Approval) => Approval {
+  const [classes, set] = useState<Record<string, string>>({});
+  const asked = useRef(new Set<string>());
+  const servers = [...new Set(waiting.filter((a) => !a.class && a.status === 'pending').map((a) => a.server ?? ''))].filter(Boolean).sort();
+  useEffect(() => {
+    for (const server of servers) {
+      if (asked.current.has(server)) continue;
+      asked.current.add(server);
+      getAll<Tool>(`servers/${part(server)}/tools`).then((tools) => set((before) => ({ ...before, ...Object.fromEntries(tools.map((t) => [`${server}/${t.name}`, t.category])) })), () => {}); // then it stays unknown
+    }
+  }, [servers.join('/')]);
+  return (a) => ({ ...a, class: a.class ?? classes[`${a.server}/${a.tool}`] });
+}
+
 export function Approvals() {
   const { path } = usePlace();
   const [tab, setTab] = useState('pending');
@@ -86,12 +102,13 @@ export function Approvals() {
   const pending = useData<Approval[]>('approvals?status=pending', { paged: true, every: 15_000, when: changed });
   const past = useData<Approval[]>(tab === 'past' ? `approvals?limit=${limit}` : null, { keep: true, when: changed });
   const one = useData<Approval>(path[1] ? `approvals/${part(path[1])}` : null, { when: changed });
+  const classed = useClasses(one.data ? [one.data] : pending.data ?? []);
   const [asked, setAsked] = useState('Notification' in window ? Notification.permission : 'denied');
   if (path[1]) {
     return (
       <div class="stack narrow">
         <p><a href={href('approvals')}>← All approvals</a></p>
-        {one.data ? <ApprovalCard approval={one.data} onDone={one.reload} open /> : one.error ? <Fault error={one.error} /> : <p class="muted">Loading…</p>}
+        {one.data ? <ApprovalCard approval={classed(one.data)} onDone={one.reload} open /> : one.error ? <Fault error={one.error} /> : <p class="muted">Loading…</p>}
       </div>
     );
   }
@@ -106,7 +123,7 @@ export function Approvals() {
       {tab === 'pending' ? (
         <>
           {pending.error ? <Fault error={pending.error} retry={pending.reload} /> : null}
-          {pending.data?.length ? <div class="cards">{pending.data.map((a) => <ApprovalCard key={a.id} approval={a} onDone={pending.reload} />)}</div>
+          {pending.data?.length ? <div class="cards">{pending.data.map((a) => <ApprovalCard key={a.id} approval={classed(a)} onDone={pending.reload} />)}</div>
             : pending.data ? <Panel><Empty title="Nothing waits for a person">Calls that a policy sends to approval appear here as they are made.</Empty></Panel> : pending.error ? null : <p class="muted">Loading…</p>}
         </>
       ) : (
@@ -115,7 +132,7 @@ export function Approvals() {
             { head: 'Call', class: 'grow', cell: (a) => <strong><Text value={a.server ? `${a.server} · ${a.tool}` : a.tool} /></strong> },
             { head: 'Asked', cell: (a) => <Time at={a.created_at} /> },
             { head: 'Who', cell: (a) => <Text value={a.identity} /> },
-            { head: 'State', cell: (a) => <><State name={a.status} />{a.stale ? <Badge tone="approve">stale</Badge> : null}</> },
+            { head: 'State', cell: (a) => <><State name={a.status} />{a.repeat_until ? <> <span class="muted">until <Time at={a.repeat_until} /></span></> : null}{a.stale ? <Badge tone="approve">stale</Badge> : null}</> },
             { head: 'By', cell: (a) => (a.decided_by ? <Text value={a.decided_by} /> : null) },
             { head: 'Note', cell: (a) => <Text value={a.note ?? ''} />, hide: 'phone' },
           ]} /> : past.data ? <Empty title="Nothing has been decided yet">Approvals that were decided, used or expired are listed here.</Empty> : past.error ? <Fault error={past.error} retry={past.reload} /> : <p class="muted pad">Loading…</p>}

@@ -1,12 +1,13 @@
 // Grants: which clients may connect, and what they may use.
 import { useState } from 'preact/hooks';
 import { part, post, send, type Grant, type Policy, type Role, type Server, type Stop } from '../api';
-import { plain } from '../format';
+import { count, plain } from '../format';
 import { useData, useMay } from '../state';
 import { Badge, Button, Check, Code, Copy, Dialog, Empty, Fault, Field, Input, Notice, Panel, Segmented, Select, State, Table, Text, Time, toast } from '../ui';
 import { StopDialog } from './stops';
 
 const ROLES: [Role, string][] = [['viewer', 'look at everything'], ['approver', 'decide approvals of others'], ['policy-manager', 'edit and try policies'], ['admin', 'everything, grants and the kill switch too']];
+const FEW = 8; // grants that need no search
 const list = (text: string) => text.split(/[\s,]+/).filter(Boolean);
 
 function snippets(token: string): [string, string, string][] {
@@ -102,11 +103,13 @@ export function Grants() {
   const [stopping, stop] = useState<Grant | null>(null);
   const [grace, setGrace] = useState('3600');
   const [all, setAll] = useState(false);
+  const [text, setText] = useState('');
   if (!admin) return <Panel><Empty title="Grants need the role admin" /></Panel>;
-  const rows = (grants.data ?? []).filter((g) => all || g.state === 'active');
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const rows = (grants.data ?? []).filter((g) => (all || g.state === 'active') && words.every((w) => [g.name, g.label, g.policy, ...g.servers, ...g.roles].join('\n').toLowerCase().includes(w)));
   return (
     <div class="stack">
-      <div class="toolbar"><Segmented label="Which" value={all ? 'all' : 'active'} onValue={(v) => setAll(v === 'all')} options={[['active', 'Active'], ['all', 'All']]} /><div class="spacer" /><Button tone="primary" onClick={() => setCreating(true)}>New grant</Button></div>
+      <div class="toolbar"><Segmented label="Which" value={all ? 'all' : 'active'} onValue={(v) => setAll(v === 'all')} options={[['active', 'Active'], ['all', 'All']]} />{(grants.data?.length ?? 0) > FEW ? <><Input aria-label="Find a grant" placeholder="Find a grant" value={text} onValue={setText} /><span class="muted small">{count(rows.length)}</span></> : null}<div class="spacer" /><Button tone="primary" onClick={() => setCreating(true)}>New grant</Button></div>
       {grants.error ? <Fault error={grants.error} retry={grants.reload} /> : null}
       <Panel flush>
         {rows.length ? <Table cards label="Grants" rows={rows} keyOf={(g) => g.name} columns={[
@@ -120,7 +123,7 @@ export function Grants() {
             const own = stopOf(g);
             return g.state === 'active' ? <span class="row tight end actions-row"><Button small onClick={() => connect(g)}>Connect</Button><Button small onClick={() => rotate(g)}>Rotate</Button>{own ? <Button small tone="primary" onClick={() => resume(own)}>Resume</Button> : <Button small onClick={() => stop(g)}>Stop</Button>}<Button small tone="danger" onClick={() => revoke(g)}>Revoke</Button></span> : null;
           } },
-        ]} /> : grants.data?.length ? <Empty title="No grant is active" action={<Button onClick={() => setAll(true)}>Show all</Button>} /> : grants.data ? <Empty title="No grants yet" action={<Button tone="primary" onClick={() => setCreating(true)}>New grant</Button>}>A grant is what an agent shows to come in: a token, the servers and tools it may use, and when it ends.</Empty> : grants.error ? null : <p class="muted pad">Loading…</p>}
+        ]} /> : words.length && grants.data?.length ? <Empty title="No grant has these words" /> : grants.data?.length ? <Empty title="No grant is active" action={<Button onClick={() => setAll(true)}>Show all</Button>} /> : grants.data ? <Empty title="No grants yet" action={<Button tone="primary" onClick={() => setCreating(true)}>New grant</Button>}>A grant is what an agent shows to come in: a token, the servers and tools it may use, and when it ends.</Empty> : grants.error ? null : <p class="muted pad">Loading…</p>}
       </Panel>
       {creating ? <Create onClose={() => setCreating(false)} onMade={(g) => { setCreating(false); show(g); grants.reload(); }} /> : null}
       {shown ? <Token grant={shown} onClose={() => show(null)} /> : null}

@@ -1,9 +1,9 @@
 // How the gate is doing.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { part, query, type Approval, type Server, type Status } from '../api';
+import { part, query, type Approval, type Record_, type Server, type Status } from '../api';
 import type { Line } from '../chart';
 import { compact, count, duration, limitName, localTime, many, reasonName, span } from '../format';
-import { go, href, useData, usePlace } from '../state';
+import { go, href, useData, useMay, usePlace } from '../state';
 import { Badge, Between, Empty, Fault, Notice, Panel, Segmented, Stat, State, Table, Text, Time, Words } from '../ui';
 
 interface Overview_ {
@@ -52,6 +52,25 @@ function Bar({ part: share, tone }: { part: number; tone: string }) {
   return <span class="bar" aria-hidden="true"><svg width="100%" height="6" preserveAspectRatio="none" viewBox="0 0 100 6"><rect width={Math.max(1, Math.min(100, share * 100))} height="6" class={tone} /></svg></span>;
 }
 
+const DOWN_SHOWN = 5;
+
+// What somebody does first, until a tool was called for the first time.
+function FirstSteps({ servers }: { servers?: Server[] }) {
+  const admin = useMay();
+  const known = servers?.filter((x) => x.transport !== 'builtin').length;
+  return (
+    <Panel title="First steps">
+      <ol class="steps">
+        {known === 0 ? <li><div><strong>Add a server</strong> whose tools agents may use.</div><a class="button small" href={href('servers')}>Servers</a></li> : null}
+        <li><div><strong>Connect an agent.</strong> A grant has a token for it, and what to paste into Claude, Cursor or VS Code.</div>{admin ? <a class="button small" href={href('grants')}>Grants</a> : null}</li>
+        <li><div><strong>Call a tool</strong> from the agent, or here as that agent. The call appears under Activity, whatever became of it.</div>{admin ? <a class="button small" href={href('playground')}>Playground</a> : null}</li>
+        <li><div><strong>Decide what passes.</strong> The board has a row for each tool: allow, limit, ask a person, deny, hide.</div><a class="button small" href={href('policies')}>Policies</a></li>
+      </ol>
+      {admin ? null : <p class="muted small">You may look, and not change these. <code>sallyport ui</code>, run at a terminal of the gate's machine, signs in with every role.</p>}
+    </Panel>
+  );
+}
+
 export function Overview() {
   const place = usePlace();
   const since = place.query.get('since') ?? '';
@@ -79,6 +98,8 @@ export function Overview() {
   const t = data?.totals;
   const near = (limits.data ?? []).filter((l) => l.max > 0 && l.used / l.max >= 0.5).slice(0, 8);
   const down = (servers.data ?? []).filter((x) => x.state === 'down' || x.fault);
+  const quiet = !!t && !t.calls && !since && !fleet;
+  const ever = useData<Record_[]>(quiet ? 'audit?kind=decision&method=tools%2Fcall&limit=1' : null);
   const activity = (more: Record<string, string | number | undefined>) => `activity${query({ ...when, ...more })}`;
   return (
     <div class="stack">
@@ -92,7 +113,9 @@ export function Overview() {
       {s?.audit_fault ? <Notice tone="deny">The audit log cannot be written: <Text value={s.audit_fault} /></Notice> : null}
       {s?.audit_ship?.fault ? <Notice tone="approve">{count(s.audit_ship.lag_records)} records were not shipped to the fleet’s database: <Text value={s.audit_ship.fault} /></Notice> : null}
       {s?.audit_unrecorded ? <Notice tone="approve">{count(s.audit_unrecorded)} records could not be kept.</Notice> : null}
-      {down.map((x) => <Notice key={x.name} tone="deny" action={<a class="button small" href={href(`servers/${part(x.name)}`)}>Look</a>}>Server <strong><Text value={x.name} /></strong> is {x.state}{x.fault ? <>: <Words text={x.fault} /></> : null}</Notice>)}
+      {quiet && ever.data?.length === 0 ? <FirstSteps servers={servers.data} /> : null}
+      {down.slice(0, DOWN_SHOWN).map((x) => <Notice key={x.name} tone="deny" action={<a class="button small" href={href(`servers/${part(x.name)}`)}>Look</a>}>Server <strong><Text value={x.name} /></strong> is {x.state}{x.fault ? <>: <Words text={x.fault} /></> : null}</Notice>)}
+      {down.length > DOWN_SHOWN ? <Notice tone="deny" action={<a class="button small" href={href('servers')}>All servers</a>}>{many(down.length - DOWN_SHOWN, 'other server')} have failed, too.</Notice> : null}
       <div class="stats">
         <Stat label="Calls" value={t ? compact(t.calls) : '–'} hint={t && data ? perTime(t.calls / seconds) : undefined} />
         <Stat label="Denied" tone={t?.deny ? 'deny' : undefined} value={t ? compact(t.deny) : '–'} hint={t?.calls ? `${((100 * t.deny) / t.calls).toFixed(1)} %` : undefined} />

@@ -6,7 +6,7 @@ import { TextEditor } from '../texteditor';
 import { count, json, plain } from '../format';
 import { DRAFTS, go, href, useData, useMay, useMe, usePlace } from '../state';
 import { Explained, type Explanation } from '../trace';
-import { Badge, Button, Check, Dialog, Empty, Fault, Field, Input, Notice, Panel, RiskClass, Segmented, Select, Table, Text, Time, toast } from '../ui';
+import { Badge, Button, Check, Dialog, Empty, Fault, Field, Input, Notice, Panel, RiskClass, Segmented, Select, Table, Text, Time, toast, useMost } from '../ui';
 
 interface Loaded { id: string; name: string; path: string; text: string; policy?: any; hash: string; servers: string[]; is_default: boolean }
 interface Edited { policy_text: string; policy: any; valid: boolean; problems: Problem[] }
@@ -175,6 +175,7 @@ function AddPattern({ policy, onMove }: { policy: any; onMove: Move }) {
   );
 }
 
+const ROWS_SHOWN = 200;
 function Board({ policy, tools, known, readOnly, onEdit, onMove, focus }: { policy: any; tools: Tool[]; known: boolean; readOnly: boolean; onEdit: (edits: Edit[]) => Promise<void>; onMove: Move; focus: string | null }) {
   const [open, setOpen] = useState<string | null>(focus);
   useEffect(() => { if (focus) setOpen(focus); }, [focus]);
@@ -183,6 +184,8 @@ function Board({ policy, tools, known, readOnly, onEdit, onMove, focus }: { poli
   const fits = (name: string) => !text || name.toLowerCase().includes(text.toLowerCase());
   const patterns = [...new Set([...patternsOf(policy), ...hiddenPatterns(policy)])].filter(fits).map((name): Tool => ({ ...NO_TOOL, name }));
   const rows = [...patterns, ...tools.filter((t) => fits(t.name)).sort((a, b) => a.name.localeCompare(b.name))];
+  const shown = useMost(rows, ROWS_SHOWN);
+  const far = rows.slice(shown.rows.length).find((t) => t.name === focus);
   const totals = Object.fromEntries(COLUMNS.map(([c]) => [c, tools.filter((t) => standing(policy, t.name, t.category).column === c).length]));
   // The gate finds the entry of `hide`: its place may have changed since it was shown.
   const remove = async (name: string) => {
@@ -193,7 +196,7 @@ function Board({ policy, tools, known, readOnly, onEdit, onMove, focus }: { poli
     <div class="board">
       <Whole policy={policy} readOnly={readOnly} onEdit={onEdit} />
       <div class="toolbar pad"><Input aria-label="Find a tool" placeholder="Find a tool" value={text} onValue={setText} /><span class="muted small">{COLUMNS.map(([c, name]) => `${name} ${totals[c]}`).join(' · ')}</span></div>
-      <ul>{rows.map((t) => {
+      <ul>{[...(far ? [far] : []), ...shown.rows].map((t) => {
         const at = standing(policy, t.name, t.category);
         const many = !t.fingerprint && isPattern(t.name);
         const rate = rates[t.name] ?? at.limit ?? '10/minute';
@@ -221,6 +224,7 @@ function Board({ policy, tools, known, readOnly, onEdit, onMove, focus }: { poli
           </li>
         );
       })}</ul>
+      {shown.more}
       {!rows.length ? tools.length ? <Empty small title="No tool has this name" /> : known ? <Empty title="No tools are known">They appear when the server has been asked for its tools; until then, write the text.</Empty> : <p class="muted pad">Loading…</p> : null}
       {readOnly ? null : <AddPattern policy={policy} onMove={onMove} />}
     </div>

@@ -1,7 +1,7 @@
 // The servers behind the gate: their state, tools and definitions; adding, changing, restarting and removing them.
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, get, part, post, send, type LogLine, type PinDifference, type Policy, type Server, type Stop, type Survey, type Tool } from '../api';
-import { compact, count, findingName, plain, tagName } from '../format';
+import { compact, count, findingName, many, plain, tagName } from '../format';
 import { commandLine, readCommand, readPairs, readSnippet } from '../serverform';
 import { go, href, useData, useMay, usePlace } from '../state';
 import { Badge, Button, Check, Code, Copy, Dialog, Drawer, Empty, Fault, Field, Input, Notice, Pairs, Panel, RiskClass, Segmented, Select, State, Table, Text, Time, toast, Words } from '../ui';
@@ -148,7 +148,7 @@ function Scan({ name }: { name: string }) {
     <div class="pad stack">
       {s.poisoned ? <Notice tone="deny">{count(s.poisoned)} {s.poisoned === 1 ? 'definition carries' : 'definitions carry'} text that tries to instruct the model.</Notice> : <Notice tone="allow">No poisoned definition was found.</Notice>}
       {bad.map((t) => <article class="card" key={t.tool}><header><strong class="tool"><Text value={t.tool} /></strong><RiskClass name={t.category} /></header><Findings of={t.findings} /></article>)}
-      <p class="muted">{count(s.tools.length)} tools, about {compact(s.tokens)} tokens in a model's context.</p>
+      <p class="muted">{many(s.tools.length, 'tool')}, about {compact(s.tokens)} tokens in a model's context.</p>
       {s.starter ? <><div class="row"><h3>A policy to begin with</h3><div class="spacer" /><Copy text={s.starter} label="Copy the policy" />{may ? <Button small tone="primary" title="Opens it in the policy editor; nothing is in force before you save it there" onClick={() => { sessionStorage.setItem('draft', s.starter!); go(`policies?server=${part(name)}&draft=1`); }}>Use as draft</Button> : null}</div><pre class="code" tabIndex={0}><Text value={s.starter} /></pre></> : null}
     </div>
   );
@@ -222,8 +222,15 @@ function One({ name }: { name: string }) {
   const tab = place.query.get('tab') ?? 'tools';
   const rows = (tools.data ?? []).filter((t) => !text || t.name.toLowerCase().includes(text.toLowerCase())).sort((a, b) => a.name.localeCompare(b.name));
   const tool = tools.data?.find((t) => t.name === picked);
+  const silent = s?.state === 'down' && !tools.data?.length; // it may never answer: its last lines say why
+  // Another worker may not have read the settings yet that name a new server.
+  useEffect(() => {
+    if (!s || !(tools.error instanceof ApiError) || tools.error.status !== 404) return;
+    const timer = setTimeout(tools.reload, 1000);
+    return () => clearTimeout(timer);
+  }, [!!s, tools.error]);
   const reload = () => { server.reload(); tools.reload(); };
-  const tabs: [string, string][] = [['tools', `Tools${tools.data ? ` ${tools.data.length}` : ''}`], ['changes', `Changes${s?.held ? ` ${s.held}` : ''}`], ['scan', 'Scan'], ...(may ? [['log', 'Log'] as [string, string]] : [])];
+  const tabs: [string, string][] = [['tools', `Tools${tools.data ? ` ${count(tools.data.length)}` : ''}`], ['changes', `Changes${s?.held ? ` ${s.held}` : ''}`], ['scan', 'Scan'], ...(may ? [['log', 'Log'] as [string, string]] : [])];
   return (
     <div class={`with-drawer${tool ? ' open' : ''}`}>
       <div class="stack">
@@ -244,7 +251,7 @@ function One({ name }: { name: string }) {
           </Panel>
         ) : server.error ? null : <p class="muted">Loading…</p>}
         {server.error && !s ? null : <Panel title={<Segmented label="About this server" value={tab} onValue={(v) => go(`servers/${part(name)}?tab=${v}`, true)} options={tabs} />} flush actions={tab === 'tools' ? <Input aria-label="Find a tool" placeholder="Find a tool" value={text} onValue={setText} /> : undefined}>
-          {tab === 'changes' ? <Changes name={name} onDone={reload} /> : tab === 'scan' ? (tools.data ? <Scan name={name} key={tools.data.length} /> : <p class="muted pad">The server is asked for its tools…</p>) : tab === 'log' ? (may ? <Log name={name} /> : <Empty title="The log needs the role policy-manager" />)
+          {tab === 'changes' ? <Changes name={name} onDone={reload} /> : tab === 'scan' ? (silent ? <Silent name={name} /> : tools.data ? <Scan name={name} key={tools.data.length} /> : <p class="muted pad">The server is asked for its tools…</p>) : tab === 'log' ? (may ? <Log name={name} /> : <Empty title="The log needs the role policy-manager" />)
             : rows.length ? <Table cards label="Tools" rows={rows} keyOf={(t) => t.name} selected={picked} onRow={(t) => go(`servers/${part(name)}?tool=${part(t.name)}`, true)} columns={[
               { head: 'Tool', class: 'grow', cell: (t) => <><strong><Text value={t.name} /></strong>{t.description ? <div class="muted clip"><Text value={t.description} /></div> : null}</> },
               { head: 'Class', cell: (t) => <RiskClass name={t.category} /> },
@@ -252,7 +259,7 @@ function One({ name }: { name: string }) {
               { head: 'Tags', hide: 'phone', cell: (t) => <span class="row tight">{t.tags.map((x) => <Badge key={x} title={x}>{tagName(x)}</Badge>)}</span> },
               { head: 'Tokens', class: 'number', hide: 'phone', cell: (t) => (t.tokens ? count(t.tokens) : '') },
               { head: 'Pin', cell: (t) => (t.held || t.poison ? <span class="row tight">{t.held ? <Badge tone="approve" title="Changed since it was accepted; agents cannot use it">held</Badge> : null}{t.poison ? <Badge tone="deny" title="It tries to instruct the model">poisoned</Badge> : null}</span> : <span class="muted">{PINS[t.pin]}</span>) },
-            ]} /> : tools.data?.length ? <Empty title="No tool has this name" /> : s?.state === 'disabled' ? <Empty title="It is disabled">Enable it to see and call its tools.</Empty> : tools.data && s ? <Silent name={name} /> : tools.error ? <Fault error={tools.error} retry={tools.reload} /> : <p class="muted pad">The server is asked for its tools…</p>}
+            ]} /> : tools.data?.length ? <Empty title="No tool has this name" /> : s?.state === 'disabled' ? <Empty title="It is disabled">Enable it to see and call its tools.</Empty> : silent || (tools.data && s) ? <Silent name={name} /> : tools.error ? <Fault error={tools.error} retry={tools.reload} /> : <p class="muted pad">The server is asked for its tools…</p>}
         </Panel>}
       </div>
       {tool ? <ToolDetail server={name} tool={tool} onClose={() => go(`servers/${part(name)}`, true)} /> : null}
@@ -278,11 +285,11 @@ export function Servers() {
           { head: 'State', cell: (s) => <div><State name={s.state} />{s.stopped ? <> <Badge tone={fresh(s) ? 'approve' : 'deny'}>{fresh(s) ? 'not trusted yet' : 'stopped'}</Badge></> : null}{s.fault ? <div class="deny-text small clip" title={s.fault}><Words text={s.fault} /></div> : null}</div> },
           { head: 'Transport', class: 'nowrap', hide: 'phone', cell: (s) => TRANSPORTS[s.transport] },
           { head: 'Protocol', hide: 'phone', cell: (s) => s.era ?? <span class="muted">–</span> },
-          { head: 'Tools', class: 'number', cell: (s) => (s.tools_known ? s.tools : '–') },
+          { head: 'Tools', class: 'number', cell: (s) => (s.tools_known ? count(s.tools) : '–') },
           { head: 'Definitions', cell: (s) => (s.held || s.poisoned ? <span class="row tight">{s.held ? <Badge tone="approve" title="Changed since they were accepted; agents cannot use them">{s.held} held</Badge> : null}{s.poisoned ? <Badge tone="deny" title="They try to instruct the model">{s.poisoned} poisoned</Badge> : null}</span> : <span class="muted">{s.tools_known ? 'no findings' : '–'}</span>) },
           { head: 'Sessions', class: 'number', cell: (s) => s.links },
           { head: 'Restarts', class: 'number', hide: 'phone', cell: (s) => s.restarts ?? '' },
-          { head: 'Policy', hide: 'phone', cell: (s) => (s.policy ? <Text value={s.policy} /> : <span class="muted">the default</span>) },
+          { head: 'Policy', class: 'file', hide: 'phone', cell: (s) => (s.policy ? <Text value={s.policy} /> : <span class="muted">the default</span>) },
         ]} /> : servers.data ? <Empty title="No servers yet" action={admin ? <Button onClick={() => setAdding(true)}>Add a server…</Button> : undefined}>Name one under <code>servers:</code> in sallyport.yaml; the gate reads the file again when it changes.</Empty> : servers.error ? null : <p class="muted pad">Loading…</p>}
       </Panel>
       {adding ? <AddServer onClose={() => { setAdding(false); servers.reload(); }} /> : null}
