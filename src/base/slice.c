@@ -1,6 +1,14 @@
 #include "base/slice.h"
 
+#include "base/cpu.h"
+
 #include <strings.h>
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
+#define SEARCH_WIDE 32     /* places that are looked at together */
+#define SEARCH_WORD_MAX 64 /* longer words are left to memmem, whose time does not grow with their length */
 
 bool slice_eq_nocase_same_len(const char *a, const char *b, size_t len) {
     size_t i = 0;
@@ -57,6 +65,40 @@ struct slice slice_trim(struct slice a) {
 ptrdiff_t slice_find(struct slice a, char c) {
     const char *hit = a.len ? memchr(a.ptr, c, a.len) : NULL;
     return hit ? hit - a.ptr : -1;
+}
+
+#ifdef __SSE2__
+/* Looks at 32 places at a time for the first and the last byte of the word. *ret_rest is what is left when
+ * there are fewer places. */
+__attribute__((target("avx2"))) static const char *search_wide(struct slice a, struct slice word,
+                                                               struct slice *ret_rest) {
+    const __m256i first = _mm256_set1_epi8(word.ptr[0]), last = _mm256_set1_epi8(word.ptr[word.len - 1]);
+    const char *at = a.ptr, *end = a.ptr + a.len - (word.len - 1);
+    for (; end - at >= SEARCH_WIDE; at += SEARCH_WIDE) {
+        const __m256i heads = _mm256_loadu_si256((const __m256i *)(const void *)at);
+        const __m256i tails = _mm256_loadu_si256((const __m256i *)(const void *)(at + word.len - 1));
+        uint32_t places = (uint32_t)_mm256_movemask_epi8(
+            _mm256_and_si256(_mm256_cmpeq_epi8(heads, first), _mm256_cmpeq_epi8(tails, last)));
+        for (; places; places &= places - 1)
+            if (memcmp(at + __builtin_ctz(places), word.ptr, word.len) == 0)
+                return at + __builtin_ctz(places);
+    }
+    *ret_rest = slice_of(at, a.len - (size_t)(at - a.ptr));
+    return NULL;
+}
+#endif
+
+const char *slice_search(struct slice a, struct slice word) {
+    if (a.len < word.len)
+        return NULL;
+#ifdef __SSE2__
+    if (cpu_avx2 && word.len <= SEARCH_WORD_MAX && a.len >= SEARCH_WIDE + word.len) {
+        const char *found = search_wide(a, word, &a);
+        if (found)
+            return found;
+    }
+#endif
+    return memmem(a.ptr, a.len, word.ptr, word.len);
 }
 
 bool slice_cut(struct slice *rest, char sep, struct slice *ret_head) {

@@ -62,6 +62,8 @@ static inline bool slice_eq_nocase(struct slice a, struct slice b) {
 struct slice slice_trim(struct slice a);
 /* Index of the byte, or -1. */
 ptrdiff_t slice_find(struct slice a, char c);
+/* The first place of a word that is not empty, or NULL. */
+const char *slice_search(struct slice a, struct slice word);
 /* Splits at the first `sep`: *ret_head before it, *rest after it. False (and all in head) when absent. */
 bool slice_cut(struct slice *rest, char sep, struct slice *ret_head);
 /* Decimal digits only, no sign, no overflow. */

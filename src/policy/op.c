@@ -192,7 +192,7 @@ static bool spelling_contains(struct slice spelling, struct slice want) {
     buf_init(&spelt, TAPE_BYTES_MAX);
     emit_escape(&spelt, want);
     const char *at = spelling.ptr, *end = spelling.ptr + spelling.len;
-    while ((at = memmem(at, (size_t)(end - at), spelt.ptr, spelt.len))) {
+    while ((at = slice_search(slice_of(at, (size_t)(end - at)), buf_slice(&spelt)))) {
         const char *run = at;
         while (run > spelling.ptr && run[-1] == '\\')
             run--;
@@ -211,7 +211,7 @@ static enum truth judge_contains(struct eval *e, const struct cond *c, const str
     if (judged_text(e, c, v, &text)) {
         if (c->value.type != TREE_STRING)
             return TRUTH_NO;
-        return truth_of(want.len == 0 || (text.len && memmem(text.ptr, text.len, want.ptr, want.len)));
+        return truth_of(want.len == 0 || slice_search(text, want));
     }
     if (!is_node(v, TAPE_ARRAY))
         return TRUTH_UNSURE;

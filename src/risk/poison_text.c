@@ -188,7 +188,7 @@ static void detect_paths(struct text *x) {
                                         ".docker/config.json",
                                         NULL};
     for (const char *const *p = paths; *p; p++) {
-        const char *hit = memmem(x->fold.ptr, x->fold.len, *p, strlen(*p));
+        const char *hit = slice_search(x->fold, slice_str(*p));
         if (!hit)
             continue;
         found(x, RISK_SENSITIVE, (size_t)(hit - x->fold.ptr), strlen(*p));

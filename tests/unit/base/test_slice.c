@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include <stdlib.h>
+
 static void test_equality(void **state) {
     (void)state;
     assert_true(slice_eq(SLICE("ab"), slice_of("abc", 2)));
@@ -82,10 +84,33 @@ static void test_words(void **state) {
     assert_false(slice_has_nocase(SLICE("sessio"), SLICE("session")));
 }
 
+/* Texts of two letters, so that words nearly stand in many places; memmem is the twin. The text ends where
+ * its memory ends. */
+static void test_search(void **state) {
+    (void)state;
+    uint32_t seed = 7;
+    for (size_t len = 0; len <= 200; len++) {
+        char *text = malloc(len ? len : 1), *end = text + len;
+        for (size_t i = 0; i < len; i++)
+            text[i] = (char)('a' + ((seed = seed * 1664525 + 1013904223) >> 24) % 2);
+        for (size_t size = 1; size <= 70; size++) {
+            char word[70];
+            const char *from = end - (len < size ? len : size);
+            memset(word, 'a', sizeof(word));
+            memcpy(word, from, (size_t)(end - from)); /* stands at the very end, or nowhere */
+            for (int changed = 0; changed < 2; changed++, word[size / 2] ^= 'a' ^ 'b')
+                assert_ptr_equal(slice_search(slice_of(text, len), slice_of(word, size)),
+                                 memmem(text, len, word, size));
+        }
+        free(text);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_equality), cmocka_unit_test(test_edges), cmocka_unit_test(test_cut),
         cmocka_unit_test(test_numbers),  cmocka_unit_test(test_order), cmocka_unit_test(test_words),
+        cmocka_unit_test(test_search),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
