@@ -58,6 +58,7 @@ struct io_conn {
     uint32_t in_start;
     uint32_t in_end;
     size_t in_want;
+    int in_awaited; /* a socket: so many unread bytes wake the loop */
     bool reading;
     bool is_pipe;
     bool is_wide; /* the pipe's capacity was set to IO_PIPE_BYTES */

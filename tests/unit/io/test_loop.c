@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -212,6 +213,97 @@ static void test_pipe(void **state) {
     io_loop_free(&loop);
 }
 
+/* ---- connections over TCP ---- */
+
+static void tcp_pair(int ends[2]) {
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof(at);
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)&at, len), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&at, &len), 0);
+    ends[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    connect(ends[0], (struct sockaddr *)&at, len);
+    ends[1] = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    assert_true(ends[1] >= 0);
+    close(listener);
+}
+
+#define LONG_BYTES (1024u * 1024)
+#define SHORT_BYTES 16
+
+/* Takes a long message, which it announces when the first bytes are there, and then short ones. */
+static size_t take_long(struct io_conn *c, void *owner, struct block *b, char *ptr, size_t len) {
+    (void)b, (void)ptr;
+    struct echo *e = owner;
+    e->calls++;
+    if (!e->seen && len < LONG_BYTES) {
+        io_conn_want(c, LONG_BYTES);
+        return 0;
+    }
+    e->seen += len;
+    return len;
+}
+
+static const struct io_handlers long_handlers = {.data = take_long, .end = take_end};
+
+/* Sends so much of a long message, in pieces. */
+static void send_long(struct io_loop *loop, int to, size_t len) {
+    static const char bytes[LONG_BYTES / 64];
+    for (size_t sent = 0; sent < len;) {
+        size_t rest = len - sent;
+        ssize_t n = write(to, bytes, rest < sizeof(bytes) ? rest : sizeof(bytes));
+        sent += n > 0 ? (size_t)n : 0;
+        uv_run(&loop->uv, UV_RUN_NOWAIT);
+    }
+}
+
+/* A long message that arrives in many pieces is read in a few; the next one is read when its first bytes
+ * come. */
+static void test_awaits_rest(void **state) {
+    (void)state;
+    struct io_loop loop;
+    struct echo e = {.loop = &loop};
+    int ends[2];
+    io_loop_init(&loop);
+    tcp_pair(ends);
+    e.reader = io_conn_socket(&loop, ends[1], &long_handlers, &e);
+    io_conn_read(e.reader, true);
+    send_long(&loop, ends[0], LONG_BYTES);
+    while (e.seen < LONG_BYTES)
+        uv_run(&loop.uv, UV_RUN_ONCE);
+    assert_int_equal(e.seen, LONG_BYTES);
+    assert_int_equal(e.calls, 2);
+    assert_true(loop.arrivals < 32);
+    send_long(&loop, ends[0], SHORT_BYTES);
+    while (e.seen < LONG_BYTES + SHORT_BYTES)
+        uv_run(&loop.uv, UV_RUN_ONCE);
+    assert_false(e.ended);
+    close(ends[0]);
+    while (!e.ended)
+        uv_run(&loop.uv, UV_RUN_ONCE);
+    io_loop_free(&loop);
+}
+
+/* The end is noticed although the rest that is awaited never comes. */
+static void test_rest_never_comes(void **state) {
+    (void)state;
+    struct io_loop loop;
+    struct echo e = {.loop = &loop};
+    int ends[2];
+    io_loop_init(&loop);
+    tcp_pair(ends);
+    e.reader = io_conn_socket(&loop, ends[1], &long_handlers, &e);
+    io_conn_read(e.reader, true);
+    send_long(&loop, ends[0], LONG_BYTES / 2);
+    assert_int_equal(e.seen, 0);
+    close(ends[0]);
+    while (!e.ended)
+        uv_run(&loop.uv, UV_RUN_ONCE);
+    assert_int_equal(e.calls, 1);
+    io_loop_free(&loop);
+}
+
 /* A little waits for the end of the turn, a burst does not. */
 static void test_pace(void **state) {
     (void)state;
@@ -360,10 +452,16 @@ static int start_spawner(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_timers),      cmocka_unit_test(test_timers_soon),
-        cmocka_unit_test(test_stays_awake), cmocka_unit_test(test_timers_moved),
-        cmocka_unit_test(test_pipe),        cmocka_unit_test(test_pace),
-        cmocka_unit_test(test_work),        cmocka_unit_test_setup(test_spawn, start_spawner),
+        cmocka_unit_test(test_timers),
+        cmocka_unit_test(test_timers_soon),
+        cmocka_unit_test(test_stays_awake),
+        cmocka_unit_test(test_timers_moved),
+        cmocka_unit_test(test_pipe),
+        cmocka_unit_test(test_awaits_rest),
+        cmocka_unit_test(test_rest_never_comes),
+        cmocka_unit_test(test_pace),
+        cmocka_unit_test(test_work),
+        cmocka_unit_test_setup(test_spawn, start_spawner),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
