@@ -1,6 +1,7 @@
 /* Ceilings of the admin room; docs/limits.md lists them. */
 #pragma once
 
+#define PAGE_PLAIN_MAX (16u << 20)    /* bytes of a console file for programs that do not take gzip */
 #define ADMIN_OUT_MAX (256u << 20)    /* bytes of one response */
 #define ADMIN_BODY_MAX (4u << 20)     /* bytes of a request's body */
 #define ADMIN_LIST_MAX 1000           /* entries of one listing, unless fewer are requested */

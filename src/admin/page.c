@@ -1,6 +1,10 @@
 /* The console's files. They contain no data; the console fetches it from the API. */
 #include "admin/page.h"
 
+#include "admin/limits.h"
+#include "base/buf.h"
+#include "packages/inflate.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +15,9 @@
     "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"                  \
     "X-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\nReferrer-Policy: no-referrer\r\n"           \
     "Cross-Origin-Opener-Policy: same-origin\r\nCross-Origin-Resource-Policy: same-origin\r\n"               \
-    "Cache-Control: no-cache\r\n"
+    "Cache-Control: no-cache\r\nVary: Accept-Encoding\r\n"
+
+#define GZIP_HEAD 10 /* bytes before the deflated ones; scripts/bundle-console writes no optional fields */
 
 bool page_has(struct slice path) {
     return slice_is(path, "/") || slice_is(path, "/ui") || slice_starts(path, SLICE("/ui/"));
@@ -25,6 +31,30 @@ static const struct page_file *find_file(struct slice path) {
         if (slice_is(view ? SLICE("index.html") : name, f->name))
             return f;
     return NULL;
+}
+
+/* Programs that say nothing about encodings, such as curl, get plain text. */
+static bool accepts_gzip(const struct http_head *head) {
+    struct slice rest = http_value_of(head, SLICE("Accept-Encoding")), one, name;
+    while (rest.len) {
+        slice_cut(&rest, ',', &one);
+        slice_cut(&one, ';', &name);
+        name = slice_trim(name);
+        if (!slice_eq_nocase(name, SLICE("gzip")) && !slice_is(name, "*"))
+            continue;
+        one = slice_trim(one); /* q=0, q=0.00: refused */
+        if (!slice_starts(one, SLICE("q=0")))
+            return true;
+        for (size_t i = 3; i < one.len; i++)
+            if (one.ptr[i] >= '1' && one.ptr[i] <= '9')
+                return true;
+        return false;
+    }
+    return false;
+}
+
+static int put_plain(void *owner, struct slice bytes, struct err *err) {
+    return buf_put_slice(owner, bytes) ? 0 : err_set(err, "larger than %u bytes", PAGE_PLAIN_MAX);
 }
 
 void page_serve(const struct web_request *r) {
@@ -47,7 +77,15 @@ void page_serve(const struct web_request *r) {
         reply->answer(r->reply, 304, NULL, slice_of(headers, (size_t)n), (struct slice){0});
         return;
     }
-    n += snprintf(headers + n, sizeof(headers) - (size_t)n, "Content-Encoding: gzip\r\n");
-    reply->answer(r->reply, 200, f->type, slice_of(headers, (size_t)n),
-                  slice_of((const char *)f->gzip, f->len));
+    struct slice body = slice_of((const char *)f->gzip, f->len);
+    cleanup_buf struct buf plain;
+    buf_init(&plain, PAGE_PLAIN_MAX);
+    const struct pack_inflate_sink sink = {.put = put_plain, .owner = &plain};
+    struct err err;
+    size_t used;
+    if (accepts_gzip(r->head) || pack_inflate(slice_from(body, GZIP_HEAD), &sink, &used, &err) < 0)
+        n += snprintf(headers + n, sizeof(headers) - (size_t)n, "Content-Encoding: gzip\r\n");
+    else
+        body = buf_slice(&plain);
+    reply->answer(r->reply, 200, f->type, slice_of(headers, (size_t)n), body);
 }

@@ -259,6 +259,26 @@ describe('the admin API', { concurrency: 3 }, () => {
   });
 });
 
+test('the console\'s files are compressed for programs that take gzip, and plain for others', async (t) => {
+  const gate = use(t, await startServe({ config: { version: '1', code: { enabled: false }, servers: {} } }));
+  const get = async (path, encodings) => {
+    const answer = await request('GET', `${gate.origin}${path}`, { headers: { 'Accept-Encoding': encodings } });
+    return { encoding: answer.headers['content-encoding'], text: await answer.text() };
+  };
+  const script = /"([\w/.-]+\.js)"/.exec((await get('/ui/')).text)[1];
+  for (const path of ['/ui/', new URL(script, `${gate.origin}/ui/`).pathname]) {
+    const plain = await get(path);
+    for (const encodings of ['', 'identity', 'br', 'gzip;q=0', 'gzip; q=0.000, br']) {
+      assert.deepEqual(await get(path, encodings), { encoding: undefined, text: plain.text }, encodings);
+    }
+    for (const encodings of ['gzip', 'br, GZIP;q=0.1', '*', 'deflate, gzip']) {
+      const answer = await fetch(`${gate.origin}${path}`, { headers: { 'Accept-Encoding': encodings } });
+      assert.deepEqual([answer.headers.get('content-encoding'), answer.headers.get('vary')], ['gzip', 'Accept-Encoding'], encodings);
+      assert.equal(await answer.text(), plain.text);
+    }
+  }
+});
+
 describe('approvals at the API', { concurrency: 3 }, () => {
   test('only an approver can decide; neither the requester nor another role can', async (t) => {
     const { api, peer, calls } = await world(t, { roles: { ...ROLES, both: 'approver' } });
