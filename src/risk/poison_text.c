@@ -10,7 +10,8 @@
 #include <immintrin.h>
 #endif
 
-#define EXCERPT_BEFORE 10 /* bytes shown before the match */
+#define QUOTED_COMMENT_MAX 48 /* bytes of an HTML comment that is only shown */
+#define EXCERPT_BEFORE 10     /* bytes shown before the match */
 
 /* A string that is examined. */
 struct text {
@@ -31,6 +32,14 @@ static void found(struct text *x, enum risk_detector d, size_t at, size_t len) {
     risk_finding_add(x->f, d, x->where, shown, x->a);
 }
 
+/* "'\x03' for Ctrl+C", with the character itself: alone between quotes it does nothing to a terminal. Not
+ * what moves its cursor or begins a sequence. */
+static bool quotes_key(struct slice text, size_t at) {
+    unsigned char c = (unsigned char)text.ptr[at];
+    return at && at + 1 < text.len && c >= 0x01 && c <= 0x1a && !(c >= 0x07 && c <= 0x0f) &&
+           text.ptr[at - 1] == text.ptr[at + 1] && memchr("'`\"", text.ptr[at - 1], 3);
+}
+
 static void detect_glyphs(struct text *x) {
     size_t len;
     for (size_t i = 0; i < x->raw.len; i += len) {
@@ -42,6 +51,8 @@ static void detect_glyphs(struct text *x) {
         if (glyph == RISK_GLYPH_PLAIN)
             continue;
         enum risk_detector d = glyph == RISK_GLYPH_CONTROL ? RISK_CONTROL : RISK_INVISIBLE;
+        if (d == RISK_CONTROL && quotes_key(x->raw, i))
+            continue;
         if (x->f->seen & 1u << d && x->f->count == RISK_FINDINGS_MAX)
             return;
         risk_finding_add(x->f, d, x->where, slice_upto(slice_from(x->raw, i), 24), x->a);
@@ -73,6 +84,7 @@ static size_t find_first(struct slice text, size_t from, size_t to, const char *
 struct pattern {
     const char *const *groups[3]; /* the last ones may be NULL */
     size_t gaps[2];
+    bool sentence; /* the last group stands in the sentence of the one before it */
 };
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -82,7 +94,8 @@ static const struct pattern patterns[] = {
       WORDS("instruction", "rules", "prompt", "guideline", "safety", "polic")},
      {30, 24}},
     {{WORDS("do not", "don't", "dont", "never", "without"),
-      WORDS("tell", "inform", "mention", "reveal", "notif", "alert", "let the user know", "disclos"),
+      WORDS("tell", "inform ", "informs", "informing", "mention", "reveal", "notif", "alert",
+            "let the user know", "disclos"),
       WORDS("user", "human", "anyone", "this to")},
      {12, 30}},
     {{WORDS("before using", "after using", "before calling", "after calling", "before you use", "when using",
@@ -93,17 +106,32 @@ static const struct pattern patterns[] = {
     {{WORDS("you must first", "you must always", "always first", "must first"),
       WORDS("read", "call", "include", "pass", "send", "cat "), NULL},
      {4, 0}},
-    {{WORDS("pass", "send", "include", "put", "forward", "supply", "provide", "place", "append"),
-      WORDS("it as", "its content", "its contents", "their content", "the content", "the contents",
-            "the file", "them as", "everything", "the key", "the full conversation", "the conversation",
-            "all previous"),
+    /* not "If provided, the content to write" */
+    {{WORDS("pass ", "send ", "include ", "put ", "forward ", "supply ", "provide ", "place ", "append "),
+      WORDS("its content", "its contents", "their content", "the content", "the contents", "the file",
+            "everything", "the full conversation", "the conversation", "all previous"),
       WORDS("as ", "in ", "to ", "into ")},
-     {12, 60}},
+     {12, 60},
+     true},
+    /* what was read; an honest tool says "pass it as cursor" of what it returned */
+    {{WORDS("read", "cat ", "open ", "load ", "copy "),
+      WORDS("pass it", "send it", "include it", "put it", "forward it", "provide it", "append it",
+            "pass them", "send them", "include them", "put them", "pass the key", "send the key",
+            "include the key"),
+      WORDS("as ", "in ", "to ", "into ")},
+     {80, 20}},
     {{WORDS("read", "cat", "open", "load", "fetch"),
       WORDS("~/.", "/etc/", "id_rsa", ".env", "mcp.json", "credentials"),
       WORDS("pass", "send", "include", "put", "forward", "provide", "append")},
      {30, 60}},
 };
+
+static size_t sentence_end(struct slice text, size_t from, size_t to) {
+    for (size_t i = from; i + 1 < text.len && i < to; i++)
+        if (text.ptr[i] == '.' && text.ptr[i + 1] == ' ')
+            return i;
+    return to;
+}
 
 static bool match_rest(struct slice text, const struct pattern *p, size_t end, size_t *ret_end) {
     size_t at = end, stop = end + p->gaps[0], second_end = 0;
@@ -116,7 +144,10 @@ static bool match_rest(struct slice text, const struct pattern *p, size_t end, s
             return true;
         }
         size_t third_end;
-        if (find_first(text, second_end, second_end + p->gaps[1] + 1, p->groups[2], &third_end) != SIZE_MAX) {
+        size_t last = second_end + p->gaps[1] + 1;
+        if (p->sentence)
+            last = sentence_end(text, second_end, last);
+        if (find_first(text, second_end, last, p->groups[2], &third_end) != SIZE_MAX) {
             *ret_end = third_end;
             return true;
         }
@@ -141,12 +172,22 @@ static const char *const tags[] = {"important", "system",        "instructions",
                                    "secret",    "admin",         "hidden",       "override",
                                    "assistant", "system_prompt", "critical",     NULL};
 
+/* '<!-- TODO -->' or `<!-- p.1 -->`: a short comment between quotes is what the tool writes or looks for.
+ * What is in it is examined like all other text. */
+static bool quotes_comment(struct slice text, size_t at) {
+    if (!at || !memchr("'`\"", text.ptr[at - 1], 3))
+        return false;
+    struct slice shown = slice_upto(slice_from(text, at), QUOTED_COMMENT_MAX);
+    const char *end = memmem(shown.ptr, shown.len, "-->", 3);
+    return end && end + 3 < text.ptr + text.len && end[3] == text.ptr[at - 1];
+}
+
 static void detect_tags(struct text *x) {
     for (size_t i = 0; i + 1 < x->fold.len; i++) {
         if (x->fold.ptr[i] != '<')
             continue;
         struct slice rest = slice_from(x->fold, i + 1);
-        if (slice_starts(rest, SLICE("!--"))) {
+        if (slice_starts(rest, SLICE("!--")) && !quotes_comment(x->fold, i)) {
             found(x, RISK_PSEUDO_TAG, i, 24);
             return;
         }
