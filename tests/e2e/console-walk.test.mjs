@@ -226,6 +226,40 @@ describe('a day at the console', { concurrency: 1, skip: sanitized }, () => {
     await closed(page);
   });
 
+  test('who is signed out by the gate reads why, and comes back to the same place', async (t) => {
+    const world = await consoleWorld(t);
+    const page = await openPage(browser, world, { as: 'viewer' });
+    await visit(page, 'activity?verdict=deny');
+    assert.equal((await world.api('DELETE', 'grants/viewer')).status, 200);
+    await page.waitForSelector('#token');
+    await page.waitForSelector('[role=status]:has-text("You have been signed out")');
+    await page.fill('#token', world.tokens.approver);
+    await page.click('button[type=submit]');
+    await page.waitForSelector('[aria-label=Verdict]');
+    assert.match(page.url(), /activity\?verdict=deny$/);
+    await page.click('text=Sign out');
+    await page.waitForSelector('#token');
+    assert.equal(await page.getByText('You have been signed out').count(), 0, 'who signs out knows it');
+    await closed(page);
+  });
+
+  test('what is pasted into Claude Desktop has no argument with a space, and the token once', async (t) => {
+    const world = await consoleWorld(t);
+    const page = await openPage(browser, world);
+    await visit(page, 'grants');
+    await page.click('text=New grant');
+    await page.fill('dialog input[required]', 'desk');
+    await page.click('dialog >> text="Create"');
+    const token = await page.textContent('[data-token]');
+    await page.click('dialog >> text="Claude Desktop"');
+    const { sallyport: entry } = JSON.parse(await page.textContent('dialog pre.code')).mcpServers;
+    assert.deepEqual(entry.args.filter((arg) => /\s/.test(arg)), []);
+    const [, header, name] = /^(\w+):\$\{(\w+)\}$/.exec(entry.args.at(-1));
+    assert.deepEqual([entry.args.at(-2), header, entry.env], ['--header', 'Authorization', { [name]: `Bearer ${token}` }]);
+    assert.equal(entry.args.includes('--allow-http'), false, 'mcp-remote trusts the loopback');
+    await closed(page);
+  });
+
   test('what is printed is the content, whole and dark on white', async (t) => {
     const world = await consoleWorld(t);
     const agent = await world.agent();

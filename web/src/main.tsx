@@ -5,7 +5,7 @@ import { ApiError, get, onSignedOut, send, type Me, type Status } from './api';
 import { connect, disconnect, dropDrafts, follow, go, href, MeContext, useData, useLink, useMay, usePlace } from './state';
 import { plain } from './format';
 import { useNotifications } from './notify';
-import { Button, Empty, Toasts, toast } from './ui';
+import { Button, Empty, Toasts } from './ui';
 import { SignIn } from './views/signin';
 import { Overview } from './views/overview';
 import { Activity } from './views/activity';
@@ -106,6 +106,7 @@ function Shell({ me, signOut }: { me: Me; signOut: () => void }) {
 function App() {
   const [me, setMe] = useState<Me | null | undefined>(undefined);
   const [fault, setFault] = useState('');
+  const [ended, setEnded] = useState(false); // by the gate, not by a click
   const { path } = usePlace();
   const who = async () => {
     setFault('');
@@ -115,7 +116,7 @@ function App() {
     }
   };
   useEffect(() => {
-    onSignedOut(() => { disconnect(); setMe((before) => { if (before) toast('You have been signed out.', 'info'); return null; }); });
+    onSignedOut(() => { disconnect(); setMe((before) => { if (before) setEnded(true); return null; }); });
     who();
   }, []);
   useEffect(() => { if (me && me.roles.length) connect(); else disconnect(); }, [me]);
@@ -128,7 +129,7 @@ function App() {
   };
   if (fault) return <div class="center"><Empty title={fault} action={<Button onClick={who}>Try again</Button>} /></div>;
   if (me === undefined) return <p class="center muted" role="status">Loading…</p>;
-  if (!me || path[0] === 'sign-in') return <><SignIn onDone={(m) => { setMe(m); if (path[0] === 'sign-in') go(sessionStorage.getItem('place') ?? '', true); sessionStorage.removeItem('place'); }} /><Toasts /></>;
+  if (!me || path[0] === 'sign-in') return <><SignIn ended={ended} onDone={(m) => { setEnded(false); setMe(m); if (path[0] === 'sign-in') go(sessionStorage.getItem('place') ?? '', true); sessionStorage.removeItem('place'); }} /><Toasts /></>;
   return <MeContext.Provider value={me}><Shell me={me} signOut={signOut} /><Toasts /></MeContext.Provider>;
 }
 

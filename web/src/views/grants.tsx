@@ -16,7 +16,8 @@ function snippets(token: string): [string, string, string][] {
   const entry = { type: 'http', url, headers: { Authorization: `Bearer ${token}` } };
   return [
     ['claude-code', 'Claude Code', `claude mcp add --transport http sallyport ${url} --header "${header}"`],
-    ['claude', 'Claude Desktop', JSON.stringify({ mcpServers: { sallyport: { command: 'npx', args: ['-y', 'mcp-remote', url, '--header', header] } } }, null, 2)],
+    // An argument with a space in it is cut by some clients on Windows.
+    ['claude', 'Claude Desktop', JSON.stringify({ mcpServers: { sallyport: { command: 'npx', args: ['-y', 'mcp-remote', url, ...(isSecureContext ? [] : ['--allow-http']), '--header', 'Authorization:${SALLYPORT_AUTHORIZATION}'], env: { SALLYPORT_AUTHORIZATION: `Bearer ${token}` } } } }, null, 2)],
     ['cursor', 'Cursor', JSON.stringify({ mcpServers: { sallyport: { url, headers: entry.headers } } }, null, 2)],
     ['vscode', 'VS Code', JSON.stringify({ servers: { sallyport: entry } }, null, 2)],
   ];

@@ -4,7 +4,7 @@ import { plain } from '../format';
 import { BASE } from '../state';
 import { Button, Field, Input } from '../ui';
 
-export function SignIn({ onDone }: { onDone: (me: Me) => void }) {
+export function SignIn({ ended, onDone }: { ended: boolean; onDone: (me: Me) => void }) {
   const [token, setToken] = useState('');
   const [fault, setFault] = useState('');
   const done = async () => onDone(await get<Me>('session'));
@@ -53,6 +53,7 @@ export function SignIn({ onDone }: { onDone: (me: Me) => void }) {
       <form onSubmit={submit} aria-labelledby="signin-title">
         <svg viewBox="0 0 32 32" width="40" height="40" aria-hidden="true"><rect width="32" height="32" rx="7" fill="var(--brand)" /><path d="M8 24V12a8 8 0 0 1 16 0v12h-4V12.500a4 4 0 0 0-8 0V24z" fill="#fff" /></svg>
         <h1 id="signin-title">Sign in to Sallyport</h1>
+        {ended && !busy ? <p class="hint" role="status">You have been signed out: the session has expired, or its grant was changed or revoked.</p> : null}
         {busy ? <p class="muted" role="status">Signing in…</p> : null}
         {issuers.map((issuer, i) => <Button key={issuer} tone={i ? undefined : 'primary'} onClick={() => begin(issuer)}>Sign in at {plain(issuer.replace(/^https?:\/\//, ''))}</Button>)}
         {issuers.length ? <p class="or"><span>or</span></p> : null}
