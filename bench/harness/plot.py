@@ -2,14 +2,16 @@
 import math
 from html import escape
 
-from .machine import ROOT
+from .machine import BENCH, ROOT
 
 WIDTH, HEIGHT, COLUMNS = 300, 190, 3
 LEFT, RIGHT, TOP, BOTTOM = 52, 14, 34, 34
 
 
-def write(name, picture):
-    (ROOT / "docs" / "images" / f"{name}.svg").write_text(picture)
+def write(name, picture, results):
+    """Beside the page in `results`; the page in bench/results is part of the documentation, and so is its picture."""
+    directory = ROOT / "docs" / "images" if results.resolve() == BENCH / "results" else results
+    (directory / f"{name}.svg").write_text(picture)
 
 
 def text(x, y, words, anchor="middle", weight="normal"):
