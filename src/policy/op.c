@@ -1,5 +1,6 @@
 #include "policy/op.h"
 
+#include "base/fold.h"
 #include "policy/match.h"
 #include "policy/path.h"
 #include "policy/regex.h"
@@ -321,11 +322,41 @@ static bool real_under(struct eval *e, struct slice path, struct slice real_dir)
     return files->realpath(files->ctx, path, e->arena, &real) && policy_under_holds(real, real_dir, e->arena);
 }
 
+/* As file systems see it that ignore case, forms of letters, and dots and blanks at the end of a name. */
+static struct slice loosened(struct slice path, struct arena *a) {
+    path = fold_text(path, a);
+    char *out = arena_alloc(a, path.len + 1);
+    size_t len = 0;
+    for (size_t i = 0; i <= path.len; i++) {
+        if (i == path.len || path.ptr[i] == '/')
+            while (len && (out[len - 1] == '.' || out[len - 1] == ' '))
+                len--;
+        if (i < path.len)
+            out[len++] = path.ptr[i];
+    }
+    return slice_of(out, len);
+}
+
 /* A server may resolve `..` itself or leave it to the kernel, which goes up from the target of a link: the
  * path must be inside in both cases. */
+static bool is_really_under(struct eval *e, struct slice path, struct slice clean, struct slice dir,
+                            bool in_any) {
+    const struct policy_files *files = e->facts->files;
+    struct slice real_dir;
+    if (!files->realpath(files->ctx, dir, e->arena, &real_dir))
+        return false;
+    bool by_name = real_under(e, clean, real_dir), by_link = by_name;
+    if (!slice_eq(clean, path) && by_name != in_any)
+        by_link = real_under(e, path, real_dir);
+    return in_any ? by_name || by_link : by_name && by_link;
+}
+
+/* In a rule that denies, a path that may be inside cannot be judged: by a link, by letters that a file system
+ * does not distinguish, or where links cannot be followed. */
 static enum truth judge_under(struct eval *e, const struct cond *c, const struct value *v) {
     const struct policy_files *files = e->facts->files;
-    struct slice path, clean, real_dir;
+    struct slice path, clean;
+    enum truth outside = TRUTH_NO;
     if (!policy_value_is_text(v))
         return TRUTH_UNSURE;
     path = policy_value_text(v, e->arena);
@@ -335,20 +366,24 @@ static enum truth judge_under(struct eval *e, const struct cond *c, const struct
         struct slice dir = c->list[i].text;
         if (!policy_spend(&e->budget, 1 + clean.len))
             return spent(e);
-        if (!policy_under_holds(clean, dir, e->arena))
+        const bool is_named = policy_under_holds(clean, dir, e->arena);
+        if (is_named && !files)
+            return TRUTH_YES;
+        if (!is_named && c->lenient)
             continue;
-        if (!files)
-            return TRUTH_YES;
-        if (!policy_spend(&e->budget, UNDER_BYTE_STEPS * (path.len + dir.len)))
+        if (files && !policy_spend(&e->budget, UNDER_BYTE_STEPS * (path.len + dir.len)))
             return spent(e);
-        if (files->realpath(files->ctx, dir, e->arena, &real_dir) && real_under(e, clean, real_dir) &&
-            (slice_eq(clean, path) || real_under(e, path, real_dir)))
+        if (is_named && is_really_under(e, path, clean, dir, false))
             return TRUTH_YES;
+        if (!c->lenient && (is_named || (files && is_really_under(e, path, clean, dir, true)) ||
+                            policy_under_holds(loosened(clean, e->arena), loosened(dir, e->arena), e->arena)))
+            outside = TRUTH_UNSURE;
     }
-    return TRUTH_NO;
+    return outside;
 }
 
-/* An internal address passes only if the list contains exactly that host. */
+/* In a rule that allows, an internal address passes only if the list contains exactly that host. In one that
+ * denies, every pattern counts, and so does an IPv4 address inside of an IPv6 one. */
 static enum truth judge_host(struct eval *e, const struct cond *c, const struct value *v) {
     struct slice host;
     bool is_ip;
@@ -360,10 +395,14 @@ static enum truth judge_host(struct eval *e, const struct cond *c, const struct 
     enum host_fault found = host_of_url(text, e->arena, &host, &is_ip);
     if (found != HOST_OK && found != HOST_PRIVATE)
         return TRUTH_UNSURE;
+    bool is_inside = found == HOST_PRIVATE && c->lenient;
+    struct slice inner = is_ip && !c->lenient ? host_inner_v4(host, e->arena) : (struct slice){0};
     for (size_t i = 0; i < c->list_count; i++) {
         struct slice want = c->list[i].text;
-        bool exact_only = found == HOST_PRIVATE || (is_ip && !slice_is(want, "*"));
-        if (exact_only ? slice_eq_nocase(host, want) : host_matches(host, want))
+        bool is_exact = is_inside || (is_ip && !slice_is(want, "*"));
+        if (is_exact ? slice_eq_nocase(host, want) : host_matches(host, want))
+            return TRUTH_YES;
+        if (inner.len && slice_eq(inner, want))
             return TRUTH_YES;
     }
     return TRUTH_NO;

@@ -122,6 +122,19 @@ static bool v6_is_private(const unsigned char *b) {
 
 bool host_address_is_private(const unsigned char address[16]) { return v6_is_private(address); }
 
+struct slice host_inner_v4(struct slice host, struct arena *a) {
+    static const unsigned char heads[][12] = {
+        {0}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}, {0, 0x64, 0xff, 0x9b}};
+    unsigned char b[16];
+    if (slice_find(host, ':') < 0 || inet_pton(AF_INET6, arena_dup(a, host).ptr, b) != 1)
+        return (struct slice){0};
+    const unsigned char *v4 = b[0] == 0x20 && b[1] == 0x02 ? b + 2 : NULL; /* 6to4 */
+    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
+        if (memcmp(b, heads[i], sizeof(heads[i])) == 0)
+            v4 = b + 12;
+    return v4 ? arena_printf(a, "%u.%u.%u.%u", v4[0], v4[1], v4[2], v4[3]) : (struct slice){0};
+}
+
 static bool name_is_private(struct slice host) {
     /* The last entries are public names of cloud metadata services. */
     static const char *const names[] = {"localhost",

@@ -1,7 +1,7 @@
 // The real filesystem server behind `protect_agent_config` and `under`: whatever spelling of a path is tried, no protected file and
 // nothing outside the directory is written.
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { test } from 'node:test';
 import { node, packages, peerFor, startGate, tempDir, use } from '../lib/index.mjs';
@@ -40,4 +40,24 @@ test('the filesystem server writes no protected file, whatever the spelling', as
   }
   assert.deepEqual(filesIn(top), ['work/notes/plain']);
   assert.ok(denied > 500, `${denied} were denied by the policy, the rest by the server`);
+});
+
+test('no spelling and no link leads into a directory that a rule denies', async (t) => {
+  const top = tempDir(), secret = join(top, 'secret'), open = join(top, 'open');
+  for (const directory of [secret, open, join(secret, 'deep')]) mkdirSync(directory);
+  for (const name of [join(secret, 'key'), join(secret, 'deep/key'), join(open, 'note')]) writeFileSync(name, 'TOP');
+  symlinkSync(secret, join(open, 'link'));
+  symlinkSync('../secret/key', join(open, 'file'));
+  symlinkSync('../open', join(secret, 'out'));
+  const conditions = [{ path: 'args.path', op: 'under', value: secret }];
+  const tools = { read_text_file: { deny_if: [{ conditions }] }, get_file_info: { require: [{ conditions: [{ not: conditions[0] }] }] } };
+  const peer = await peerFor('stdio', use(t, await startGate({ transport: 'stdio', command: [node, packages.filesystem, top], policy: { version: '1', default: 'deny', tools } })));
+  await peer.initialize();
+  const call = async (name, path) => (await peer.exchange('tools/call', { name, arguments: { path } })).json;
+  const stopped = ({ result, error }) => Boolean(error) || Boolean(result?._meta?.['sallyport/denial']);
+  for (const path of ['secret/key', 'secret', 'secret/', 'open/link/key', 'open/link', 'open/link/deep/key', 'open/file', 'open/../secret/key', 'open/link/../secret/key', 'SECRET/key', 'Secret/deep', 'ſecret/key', 'secret./key', 'secret /key', 'secret/out/note'])
+    for (const name of Object.keys(tools)) assert.ok(stopped(await call(name, `${top}/${path}`)), `${name} ${path}`);
+  assert.ok(!stopped(await call('read_text_file', `${open}/note`)));
+  for (const path of ['open/note', 'open/missing', 'secrets', 'open/secret', 'open/../open/note'])
+    for (const name of Object.keys(tools)) assert.ok(!stopped(await call(name, `${top}/${path}`)), `${name} ${path}`);
 });

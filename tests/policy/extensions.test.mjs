@@ -82,6 +82,15 @@ test('under follows links, also those that lead nowhere yet, and goes up from wh
   rmSync(home, { recursive: true });
 });
 
+test('a rule that denies hosts applies to internal ones, too, in every notation', () => {
+  const denies = (value) => ({ version: '1', default: 'deny', tools: { t: { deny_if: [{ conditions: [{ path: 'args.x', op: 'host', value }] }] } } });
+  const x = (...urls) => urls.map((url) => ({ x: url }));
+  passes(denies('*.corp.internal'), x('http://127.0.0.1/', 'https://a.example.com/', 'http://corp.internal.example.com/'), x('http://db.corp.internal/', 'http://DB.corp.internal.:80/', 'http://a@db.corp.internal/'));
+  passes(denies('*'), [], x('http://localhost/', 'http://10.0.0.5/', 'http://[::1]/', 'https://a.example.com/', 'no URL'));
+  passes(denies(['10.0.0.5', '203.0.113.9']), x('http://10.0.0.6/', 'http://[::ffff:10.0.0.6]/', 'https://a.example.com/'),
+    x('http://10.0.0.5/', 'http://0x0a000005/', 'http://012.0.0.5/', 'http://[::ffff:10.0.0.5]/', 'http://[::10.0.0.5]/', 'http://[64:ff9b::a00:5]/', 'http://[2002:a00:5::1]/', 'http://[::ffff:cb00:7109]/'));
+});
+
 test('host refuses every way inside', () => {
   passes(
     leaf('host', '*'),

@@ -150,6 +150,42 @@ static void test_links_are_followed(void **state) {
     }
 }
 
+static bool fake_realpath_of_disk(void *ctx, struct slice path, struct arena *a, struct slice *ret_path) {
+    if (!slice_is(path, "/mnt/disk"))
+        return fake_realpath(ctx, path, a, ret_path);
+    *ret_path = path;
+    return true;
+}
+
+static void test_denied_directory(void **state) {
+    (void)state;
+    static const char text[] =
+        "version: \"1\"\ndefault: deny\ntools: {t: {deny_if: [{conditions: [{path: args.p, op: under, "
+        "value: [/mnt/disk, /srv/gone]}]}]}}\n";
+    static const struct {
+        const char *args;
+        enum policy_outcome named, followed;
+    } rows[] = {
+        {"{\"p\":\"/mnt/disk/x\"}", POLICY_DENY, POLICY_DENY},
+        {"{\"p\":\"/mnt/DISK/x\"}", POLICY_DENY, POLICY_DENY},
+        {"{\"p\":\"/mnt/disk. /x\"}", POLICY_DENY, POLICY_DENY},
+        {"{\"p\":\"/srv/data/file\"}", POLICY_ALLOW, POLICY_DENY},
+        {"{\"p\":\"/srv/./data/file\"}", POLICY_ALLOW, POLICY_DENY},
+        {"{\"p\":\"/srv/data/link\"}", POLICY_ALLOW, POLICY_ALLOW},
+        {"{\"p\":\"/srv/gone/x\"}", POLICY_DENY, POLICY_DENY}, /* it cannot be resolved */
+        {"{\"p\":\"/srv/unknown\"}", POLICY_ALLOW, POLICY_ALLOW},
+    };
+    struct policy_files files = {fake_realpath_of_disk, NULL};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct world w;
+        world_init(&w, text, "t", rows[i].args);
+        assert_int_equal(decide(&w), rows[i].named);
+        w.facts.files = &files;
+        assert_int_equal(decide(&w), rows[i].followed);
+        world_free(&w);
+    }
+}
+
 static void test_hides(void **state) {
     (void)state;
     struct policy *p = load("version: \"1\"\ndefault: deny\nprune: true\nhide: [a, 'x_*', '@money']\n"
@@ -335,6 +371,7 @@ int main(void) {
         cmocka_unit_test(test_counters_are_seen),
         cmocka_unit_test(test_scoped_keys_cannot_be_forged),
         cmocka_unit_test(test_links_are_followed),
+        cmocka_unit_test(test_denied_directory),
         cmocka_unit_test(test_hides),
         cmocka_unit_test(test_wants),
         cmocka_unit_test(test_approval_carries_its_terms),
