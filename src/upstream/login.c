@@ -175,8 +175,23 @@ static int token_refused(const struct tape *t, const struct up_fetch_answer *ans
     bool plain = code.len && code.len < 64 && http_token_ok(code);
     if (answer->why)
         return err_set(err, "%s", answer->why);
+    if (answer->status < 300)
+        return err_set(err,
+                       "the authorization server answered with something else than a JSON object (HTTP %d)",
+                       answer->status);
     return err_set(err, "the authorization server refused (HTTP %d)%s%.*s", answer->status, plain ? ": " : "",
                    plain ? (int)code.len : 0, code.ptr);
+}
+
+/* In seconds; some servers write the number as text. */
+static bool lifetime_of(const struct tape *t, struct arena *a, double *ret_seconds) {
+    uint32_t node = tape_get_str(t, 0, "expires_in");
+    uint64_t whole;
+    if (node && tape_is(t, node, TAPE_STRING) && slice_to_u64(tape_text(t, node, a), &whole))
+        *ret_seconds = (double)whole;
+    else if (!node || !tape_double(t, node, ret_seconds))
+        return false;
+    return *ret_seconds > 0 && *ret_seconds < 1e10;
 }
 
 int up_login_take(struct up_login *login, const struct up_fetch_answer *answer, uint64_t now_ms,
@@ -187,7 +202,7 @@ int up_login_take(struct up_login *login, const struct up_fetch_answer *answer, 
         answer->body.len && tape_parse(&t, answer->body, NULL) == TAPE_OK && tape_is(&t, 0, TAPE_OBJECT);
     if (!read)
         t.count = 0;
-    if (answer->status != 200 || !read)
+    if ((answer->status != 200 && answer->status != 201) || !read)
         return token_refused(&t, answer, err);
     struct arena *a = &login->arena;
     struct slice type = text_at(&t, "token_type", a), token = text_at(&t, "access_token", a),
@@ -195,11 +210,9 @@ int up_login_take(struct up_login *login, const struct up_fetch_answer *answer, 
     if (!slice_eq_nocase(type, SLICE("Bearer")) || !token.len || token.len > UP_SECRET_MAX ||
         refresh.len > UP_SECRET_MAX || !http_value_ok(token))
         return err_set(err, "the authorization server returned no usable bearer token");
-    uint32_t node = tape_get_str(&t, 0, "expires_in");
-    double seconds = 0;
-    bool has_expiry = node && tape_double(&t, node, &seconds) && seconds > 0 && seconds < 1e10;
+    double seconds;
     login->access_token = token;
-    login->expires_ms = has_expiry ? now_ms + (uint64_t)(seconds * 1000) : 0;
+    login->expires_ms = lifetime_of(&t, a, &seconds) ? now_ms + (uint64_t)(seconds * 1000) : 0;
     if (refresh.len)
         login->refresh_token = refresh; /* otherwise the old one stays valid */
     if (scope.len)

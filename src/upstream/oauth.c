@@ -389,8 +389,12 @@ static void on_client(void *owner, const struct up_fetch_answer *answer) {
     tape_init(&t);
     o->fetch = NULL;
     if (!read_object(&t, answer, 201) && !read_object(&t, answer, 200)) {
-        fail(o, "the authorization server registered no client (HTTP %d); give one with --client-id",
-             answer->status);
+        struct slice code = tape_parse(&t, answer->body, NULL) == TAPE_OK && tape_is(&t, 0, TAPE_OBJECT)
+                                ? text_at(o, &t, "error")
+                                : (struct slice){0};
+        const bool plain = code.len && code.len < 64 && http_token_ok(code);
+        fail(o, "the authorization server registered no client (HTTP %d%s%.*s); give one with --client-id",
+             answer->status, plain ? ", " : "", plain ? (int)code.len : 0, code.ptr);
         return;
     }
     o->login.client_id = text_at(o, &t, "client_id");

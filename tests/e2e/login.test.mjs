@@ -239,6 +239,38 @@ describe('untrusted metadata and answers are refused', () => {
     }
   });
 
+  test('an authorization server that registers or exchanges in its own way: what can be read is, and what cannot is named', async (t) => {
+    const { createServer } = await import('node:http');
+    const { once } = await import('node:events');
+    const token = { access_token: 't', token_type: 'BEARER' };
+    const reply = (body, status = 200) => (res) => res.writeHead(status).end(typeof body === 'string' ? body : JSON.stringify(body));
+    const page = reply('<html>Bad Gateway</html>', 502);
+    for (const [{ register = reply({ client_id: 'c', client_secret: null }, 201), exchange = reply(token), query = {} }, why] of [
+      [{ exchange: reply({ ...token, expires_in: '3600', refresh_token: 'r' }, 201), query: { authuser: '0', scope: 'a b' } }, null],
+      [{ exchange: reply({ ...token, expires_in: null, scope: null, refresh_token: null }) }, null],
+      [{ register: reply({ error: 'invalid_redirect_uri', error_description: '\x1b[1m' }, 400) }, /registered no client \(HTTP 400, invalid_redirect_uri\); give one with --client-id/],
+      [{ register: page }, /registered no client \(HTTP 502\); give/],
+      [{ exchange: page }, /refused \(HTTP 502\)$/m],
+      [{ exchange: reply('access_token=t&token_type=bearer') }, /something else than a JSON object \(HTTP 200\)/],
+      [{ exchange: reply({ access_token: 't' }) }, /no usable bearer token/],
+    ]) {
+      const server = createServer((req, res) => {
+        const at = `http://127.0.0.1:${server.address().port}`, asked = new URL(req.url, at);
+        if (asked.pathname === '/reg') return register(res);
+        if (asked.pathname === '/token') return exchange(res);
+        if (asked.pathname !== '/auth') return reply({ issuer: at, authorization_endpoint: `${at}/auth?tenant=1`, token_endpoint: `${at}/token`, registration_endpoint: `${at}/reg`, code_challenge_methods_supported: ['S256'] })(res);
+        const back = new URL(asked.searchParams.get('redirect_uri'));
+        for (const [name, value] of Object.entries({ ...query, code: 'x', state: asked.searchParams.get('state') })) back.searchParams.set(name, value);
+        return res.writeHead(302, { Location: back.href }).end();
+      }).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      use(t, { close: () => { server.closeAllConnections(); server.close(); } });
+      const options = { guard: { metadata: (doc) => ({ ...doc, authorization_servers: [`http://127.0.0.1:${server.address().port}`] }) } };
+      if (why) await refused(t, options, why);
+      else assert.equal((await login(await world(t, options))).code, 0);
+    }
+  });
+
   test('an answer with another state is ignored; one of another issuer ends the login', async (t) => {
     const w = await world(t);
     const { code, stderr } = await login(w, [], {

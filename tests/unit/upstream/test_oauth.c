@@ -145,6 +145,14 @@ static void test_token_answers(void **state) {
     assert_int_equal(take("{\"access_token\":\"t2\",\"token_type\":\"Bearer\"}", 200, &login), 0);
     assert_true(slice_is(login.access_token, "t2") && slice_is(login.refresh_token, "r"));
     assert_int_equal(login.expires_ms, 0);
+    const char *lifetimes[] = {"\"60\"", "60.0", "\"\"", "\"soon\"", "\"-60\"", "-60", "[60]", "null"};
+    for (size_t i = 0; i < sizeof(lifetimes) / sizeof(*lifetimes); i++) {
+        char body[128];
+        snprintf(body, sizeof(body), "{\"access_token\":\"t2\",\"token_type\":\"Bearer\",\"expires_in\":%s}",
+                 lifetimes[i]);
+        assert_int_equal(take(body, 201, &login), 0);
+        assert_int_equal(login.expires_ms, i < 2 ? 61000 : 0);
+    }
     const char *bad[] = {"",
                          "x",
                          "[]",
