@@ -130,7 +130,7 @@ static int read_choice(struct reader *r, const struct tree *t, const char *const
 }
 
 static int read_duration(struct reader *r, const struct tree *t, uint64_t *ret_ms) {
-    if (slice_is(t->text, "never") || (t->type == TREE_INT && t->integer == 0)) {
+    if (slice_is(t->text, "never") || slice_is(t->text, "0s") || (t->type == TREE_INT && t->integer == 0)) {
         *ret_ms = 0;
         return 0;
     }

@@ -45,7 +45,7 @@ for (const workers of [[], ['--workers', '2']]) {
 
   test(`${kind}: a call that does not end in time is answered with an error and recorded`, async (t) => {
     const home = env();
-    const gate = use(t, await startServe({ config: settings({ timeout: '1s' }), args: ['--no-auth', ...workers], env: home }));
+    const gate = use(t, await startServe({ config: settings({ not_ready: '0s', timeout: '1s' }), args: ['--no-auth', ...workers], env: home }));
     const client = await LegacyHttp.open(gate.url);
     const answers = [held(gate, client.sessionId, 901), held(gate, client.sessionId, 902)];
     await until('the server has them', async () => JSON.parse((await client.call('a__seen')).content[0].text).filter(({ raw }) => /"hold"/.test(raw)).length === 2);

@@ -42,6 +42,9 @@ test('the compose file: what services name is there, and haproxy takes its confi
     }
     if (service.healthcheck) assert.deepEqual(Object.keys(service.healthcheck).filter((key) => !['test', 'interval', 'timeout', 'retries'].includes(key)), []);
   }
+  const [, inter, fall] = /check inter (\d+)s fall (\d+)/.exec(configs.proxy.content);
+  const [, notReady] = /not_ready: (\d+)s/.exec(configs.gate.content);
+  assert.ok(inter * fall < notReady, 'haproxy takes a gate out while it still answers');
   const { status, stdout, stderr } = spawnSync('haproxy', ['-c', '-f', tempFile('haproxy.cfg', configs.proxy.content.replaceAll('$$', '$'))], { encoding: 'utf8' });
   assert.equal(status, 0, stdout + stderr);
 });
