@@ -21,9 +21,12 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MANIFEST "manifest.json"
+#define HEAD_WAIT_MS 3000
+#define HEAD_LOOK_MS 10
 #define COPY_BYTES (256u << 10)
 #define PATH_ROOM 4096
 
@@ -339,6 +342,19 @@ static int write_manifest(const char *to, struct buf *text, struct err *err) {
     return text->full ? err_set(err, "too many files") : io_file_replace(path, buf_slice(text), 0600, err);
 }
 
+/* A gate signs its log for the first time a moment after it began. A copy from before that would have
+ * segments that are signed and no head, as if it had been deleted. */
+static void await_head(const char *home) {
+    const struct timespec pause = {.tv_nsec = HEAD_LOOK_MS * 1000000L};
+    char log[PATH_ROOM], head[PATH_ROOM];
+    if (snprintf(log, sizeof(log), "%s/audit", home) >= PATH_ROOM ||
+        snprintf(head, sizeof(head), "%s/audit/head", home) >= PATH_ROOM)
+        return;
+    for (int left = HEAD_WAIT_MS; left > 0 && access(log, F_OK) == 0 && access(head, F_OK) < 0;
+         left -= HEAD_LOOK_MS)
+        nanosleep(&pause, NULL);
+}
+
 int state_home_copy_make(const char *home, const char *to, struct state_home_copy *b, struct err *err) {
     struct stat st;
     if (stat(home, &st) < 0)
@@ -358,6 +374,7 @@ int state_home_copy_make(const char *home, const char *to, struct state_home_cop
     emit_key(&e, "version");
     emit_cstr(&e, SALLYPORT_VERSION);
     emit_key(&e, "taken_ms");
+    await_head(home);
     b->taken_ms = clock_wall_ms();
     emit_int(&e, (int64_t)b->taken_ms);
     emit_key(&e, "files");

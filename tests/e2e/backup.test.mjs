@@ -28,6 +28,16 @@ const json = async (args, options) => {
   return JSON.parse(stdout);
 };
 
+test('a home whose gate has just started is backed up whole', async (t) => {
+  for (let i = 0; i < 4; i++) {
+    const home = join(tempDir(), 'home'), env = { SALLYPORT_HOME: home };
+    const gate = use(t, await startServe({ config: { version: '1', policy: policyFile(), servers: {} }, args: ['--no-auth', '--workers', '2'], env }));
+    const { audit_sound: sound } = await json(['backup', join(tempDir(), 'copy')], { env });
+    assert.ok(sound);
+    await gate.stop();
+  }
+});
+
 test('a home is backed up while calls, approvals and grants are made; the copy holds everything that was answered before it began', async (t) => {
   const all = await setUp(t);
   const gate = await serveHome(t, all);
