@@ -8,6 +8,10 @@ SQL_ROWS_MAX = 10000  # of one table that is handed over
 SQL_DELIMITERS = ",;\t|"
 SQL_TABLES = ("csv", "tsv", "json", "jsonl", "ndjson", "parquet")
 SQL_DATABASES = ("db", "sqlite", "sqlite3")
+SQL_LISTED_MAX = 50  # tables that are loaded to be listed, columns in an error
+SQL_TABLE_NAMES = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY name"
+SQL_SHOW_TABLES = r"(?:SHOW\s+(?:ALL\s+)?TABLES|\.tables)\s*;?"
+SQL_DESCRIBE = r"(?:DESC(?:RIBE)?(?:\s+TABLE)?|SHOW\s+COLUMNS\s+FROM|\.schema)\s+('[^']+'|\"[^\"]+\"|`[^`]+`|[\w.]+)\s*;?"
 
 
 class SqlError(Exception):
@@ -18,6 +22,10 @@ class SqlError(Exception):
 
 def sql_quote(name):
     return '"' + name.replace('"', '""') + '"'
+
+
+def sql_string(text):
+    return "'" + text.replace("'", "''") + "'"
 
 
 # ---- files as tables ----
@@ -148,7 +156,7 @@ def sql_table(columns, rows):
     return "\n".join(lines + ["| " + " | ".join(text.ljust(width) for text, width in zip(row, widths)) + " |" for row in cells])
 
 
-def sql_write(path, columns, rows):
+def sql_write(path, columns, rows, options):
     import csv
     import json
 
@@ -160,8 +168,10 @@ def sql_write(path, columns, rows):
     count = 0
     with open(path, "w", newline="", encoding="utf-8") as file:
         if kind in ("csv", "tsv"):
-            writer = csv.writer(file, delimiter="," if kind == "csv" else "\t", lineterminator="\n")
-            writer.writerow(columns)
+            between = re.search(r"\bDELIM(?:ITER)?\s*=?\s*'([^'])'", options, re.I)
+            writer = csv.writer(file, delimiter=between[1] if between else "," if kind == "csv" else "\t", lineterminator="\n")
+            if not re.search(r"\bHEADER\s*=?\s*(?:false|off|0)\b", options, re.I):
+                writer.writerow(columns)
             for count, row in enumerate(rows, 1):
                 writer.writerow(row)
         else:
@@ -290,12 +300,17 @@ class Sqlite:
         tried = set()
         if re.search(SQL_DATES, sql_plain(text)):
             raise SqlError("CAST(... AS DATE) is a number in SQLite: use date(...) or datetime(...)", "OperationalError")
+        if re.fullmatch(SQL_SHOW_TABLES, text.strip(), re.I):
+            return ["name", "file"], iter(self.tables())
+        text = self.described(text)
         while True:
             try:
                 cursor = self.connection.execute(text, params)
                 return [d[0] for d in cursor.description or ()], cursor
             except self.module.OperationalError as error:
                 name = str(error).partition("no such table: ")[2]
+                if "no such column: " in str(error):
+                    raise SqlError(str(error) + self.columns_of(text), "OperationalError") from None
                 if name.startswith("read_"):
                     plain = sql_read_functions(text)
                     name, text = (name, plain) if plain != text else ("", text)
@@ -308,6 +323,51 @@ class Sqlite:
                     raise
                 raise SqlError("a table that is a file cannot be changed: write one with COPY (SELECT ...) TO 'file.csv'; a CREATE TABLE x AS "
                                "SELECT ... can be changed") from None
+
+    def tables(self):
+        """(name, file) of every table that a statement could name; the file is empty for those that only this run has."""
+        found = [(file.rpartition(".")[0], file) for file in sql_files(SQL_TABLES)]
+        for file in sql_files(SQL_DATABASES):
+            stem = file.rpartition(".")[0]
+            other = self.module.connect(file)
+            try:
+                found += [("%s.%s" % (stem, name), file) for (name,) in other.execute(SQL_TABLE_NAMES)]
+            except self.module.DatabaseError:
+                pass  # not a database, whatever its name
+            finally:
+                other.close()
+        made = [name for (name,) in self.connection.execute(SQL_TABLE_NAMES) if ("main", name) not in self.loaded]
+        return found + [(name, "") for name in made]
+
+    def described(self, text):
+        """DESCRIBE and the like as what SQLite has for them. Its own questions do not fail for a table that is not loaded, so it is loaded first."""
+        asked = re.fullmatch(SQL_DESCRIBE, text.strip(), re.I)
+        if asked:
+            name = asked[1].strip("'\"`")
+            schema, _, table = ("", "", name) if sql_find(name) else name.rpartition(".")
+            text = "SELECT name, type FROM pragma_table_info(%s)" % ", ".join(map(sql_string, (table, schema) if schema else (table,)))
+        else:
+            inside = re.search(r"\bpragma_table_x?info\s*\(\s*([^\s()]+)\s*\)|\bPRAGMA\s+table_x?info\s*[(=]\s*([^\s();]+)", text, re.I)
+            name = (inside[1] or inside[2]).strip("'\"`") if inside else ""
+        if name and not self.connection.execute("SELECT 1 FROM pragma_table_info(?)", (name,)).fetchone() and not self.provide(name, set()) and asked:
+            raise SqlError("no such table: " + name, "OperationalError")
+        if re.search(r"\bsqlite_(?:master|schema)\b", sql_plain(text), re.I):
+            for file in sql_files(SQL_TABLES)[:SQL_LISTED_MAX]:
+                name = file.rpartition(".")[0]
+                if not file.endswith("parquet") and not self.connection.execute("SELECT 1 FROM pragma_table_info(?)", (name,)).fetchone():
+                    self.load(file, "main", name)
+        return text
+
+    def columns_of(self, text):
+        """What the tables of the statement have, for one that asks for something else."""
+        lists = []
+        for _, schema, _ in self.connection.execute("PRAGMA database_list").fetchall():
+            names = self.connection.execute(SQL_TABLE_NAMES.replace("sqlite_master", sql_quote(schema) + ".sqlite_master")).fetchall()
+            for (name,) in names:
+                if name.lower() in text.lower():
+                    columns = [row[1] for row in self.connection.execute("PRAGMA %s.table_info(%s)" % (sql_quote(schema), sql_quote(name)))]
+                    lists.append("%s has %s" % (name, ", ".join(columns[:SQL_LISTED_MAX])))
+        return "".join("; " + entry for entry in lists[:4])
 
     def provide(self, name, tried):
         """Loads or attaches the table; false if nothing has that name."""
@@ -440,14 +500,14 @@ def sql_hint(error):
 
 def sql_copy(engine, text, params):
     """COPY (SELECT ...) TO 'file.csv', which SQLite does not have; Parquet is written by DuckDB itself. None when the statement is another."""
-    found = re.fullmatch(r"\s*COPY\s+(\(.*\)|[^\s(]+)\s+TO\s+'((?:[^']|'')+)'\s*(?:\([^()]*\))?\s*;?\s*", text, re.I | re.S)
+    found = re.fullmatch(r"\s*COPY\s+(\(.*\)|[^\s(]+)\s+TO\s+'((?:[^']|'')+)'\s*(\([^()]*\))?\s*;?\s*", text, re.I | re.S)
     if not found:
         return None
     what, path = found[1], found[2].replace("''", "'")
     if path.lower().endswith(".parquet") and isinstance(engine, Duckdb):
         return "%d rows written to %s" % (next(engine.execute(text, params)[1])[0], path)
     columns, rows = engine.execute(what[1:-1] if what[0] == "(" else "SELECT * FROM " + what, params)
-    return "%d rows written to %s" % (sql_write(path, columns, list(rows)), path)
+    return "%d rows written to %s" % (sql_write(path, columns, list(rows), found[3] or ""), path)
 
 
 class SqlOutput:

@@ -96,6 +96,29 @@ test('functions of other dialects work, and what SQLite does not have names the 
   assert.deepEqual(await rows("SELECT 'CAST(x AS DATE)' AS text"), [['CAST(x AS DATE)']]);
 });
 
+test('tables and their columns can be asked for before they are known', async (t) => {
+  const { sql, put, rows, run } = await start(t);
+  await put('log.jsonl', '{"t":1}\n');
+  await run('import sqlite3\nc = sqlite3.connect("shop.db")\nc.executescript("create table orders(id integer, name text)")');
+  const listed = [['log', 'log.jsonl'], ['sales', 'sales.csv'], ['shop.orders', 'shop.db']];
+  for (const code of ['SHOW TABLES;', '.tables']) assert.deepEqual(await rows(code), listed, code);
+  assert.deepEqual(await rows('CREATE TABLE own(a, b); SHOW TABLES'), [...listed, ['own', '']]);
+  const columns = [['region', 'TEXT'], ['amount', 'REAL'], ['zip', 'TEXT'], ['note', 'TEXT']];
+  for (const code of ['DESCRIBE sales', "DESC 'sales.csv';", '.schema sales', 'SHOW COLUMNS FROM "sales"', 'SELECT name, type FROM pragma_table_info(\'sales\')']) assert.deepEqual(await rows(code), columns, code);
+  for (const code of ['DESCRIBE orders', 'describe shop.orders']) assert.deepEqual(await rows(code), [['id', 'INTEGER'], ['name', 'TEXT']], code);
+  assert.deepEqual((await rows('PRAGMA table_info(sales)')).map((row) => row[1]), columns.map(([name]) => name));
+  assert.deepEqual(await rows('SELECT name FROM sqlite_master ORDER BY name'), [['log'], ['sales']]);
+  assert.match((await sql('DESCRIBE nope')).error, /no such table: nope: tables are files[^]*sales\.csv/);
+  assert.match((await sql('SELECT totl FROM sales s JOIN orders o ON 1')).error, /no such column: totl; sales has region, amount, zip, note; orders has id, name/);
+});
+
+test('COPY writes the delimiter and the header that it is told', async (t) => {
+  const { sql, json } = await start(t);
+  await sql("COPY (SELECT region, amount FROM sales) TO 'a.csv' (HEADER, DELIMITER ';'); COPY (SELECT region FROM sales) TO 'b.csv' (FORMAT CSV, HEADER FALSE)");
+  const text = async (filename) => (await json('read_workspace_file', { filename })).content;
+  assert.deepEqual([await text('a.csv'), await text('b.csv')], ['region;amount\nEU;1.5\nUS;2.0\nEU;\n', 'EU\nUS\nEU\n']);
+});
+
 test('code run prints tables as sqlite3 does', async () => {
   const dir = tempDir();
   writeFileSync(join(dir, 'sales.csv'), SALES);
