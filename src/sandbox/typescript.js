@@ -25,9 +25,12 @@ const isLegacy = (code) => LEGACY_SIGNS.some((sign) => sign.test(code)) && !/\bD
 const METADATA = 'return Object.defineProperty(Class, Symbol.metadata || Symbol.for("Symbol.metadata"), {';
 const METADATA_OF_TSC = "return !Symbol.metadata || !Object.isExtensible(Class) ? Class : Object.defineProperty(Class, Symbol.metadata, {";
 
+// The compiler declares this under another name than it uses.
+const SUPPRESSED = /^var _SuppressedError\d+ = typeof SuppressedError\b/m;
+
 const lower = (swc, code) => {
   const made = swc(code, isLegacy(code) ? LEGACY : STANDARD);
-  return { ...made, code: made.code.replace(METADATA, METADATA_OF_TSC) };
+  return { ...made, code: made.code.replace(METADATA, METADATA_OF_TSC).replace(SUPPRESSED, "var _SuppressedError = typeof SuppressedError") };
 };
 
 // A CommonJS file without a place of its own: what it requires is given here.
