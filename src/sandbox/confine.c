@@ -319,7 +319,7 @@ static int add_rules(struct confine *l, int rules, uint64_t handled) {
     const struct confine_setup *s = l->setup;
     const bool proc = l->order->profile == FRAME_PROC;
     const uint64_t read = FS_READ | (proc ? LANDLOCK_ACCESS_FS_EXECUTE : 0);
-    const uint64_t write = (FS_WRITE | (proc ? LANDLOCK_ACCESS_FS_MAKE_FIFO : 0)) & handled;
+    const uint64_t write = (FS_WRITE | (s->tier == 1 ? LANDLOCK_ACCESS_FS_MAKE_FIFO : 0)) & handled;
     if (l->order->profile == FRAME_PURE)
         return 0; /* no access at all */
     for (uint32_t i = 0; i < s->dir_count; i++)

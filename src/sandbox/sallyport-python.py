@@ -1246,8 +1246,32 @@ def enter(index):
     return sys.modules["__main__"].__dict__
 
 
+def interactive_names():
+    """What `site` adds: help(), exit() and the others."""
+    import _sitebuiltins
+    import builtins
+
+    site.setquit()
+    site.setcopyright()
+    builtins.help = _sitebuiltins._Helper()
+
+
+def explain_threads():
+    """The kernel's refusal does not say how many are allowed."""
+    start = threading._start_new_thread
+
+    def started(*args):
+        try:
+            return start(*args)
+        except RuntimeError:
+            raise RuntimeError("can't start new thread: a run has at most 64 threads and processes") from None
+
+    threading._start_new_thread = started
+
+
 bridge = Bridge()
-__builtins__.exit = __builtins__.quit = sys.exit
+interactive_names()
+explain_threads()
 sys.argv[:] = [""]
 sys.meta_path.insert(0, Skills)
 sys.meta_path.append(Notebook)

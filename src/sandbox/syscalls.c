@@ -342,13 +342,15 @@ static int allow_some(scmp_filter_ctx c, enum frame_profile profile) {
                                             SCMP_A1_64(SCMP_CMP_EQ, 0)};
     if (profile == FRAME_PROC && rule(c, SCMP_ACT_ALLOW, "setpriority", 2, oneself) != 0)
         return -1;
-    /* Named pipes between processes; no devices. */
+    return rule(c, SCMP_ACT_ALLOW, "clone", 1, profile == FRAME_PROC ? &process : &thread);
+}
+
+/* Named pipes on the private memory disks; no devices. */
+static int allow_pipes(scmp_filter_ctx c) {
     const struct scmp_arg_cmp fifo = SCMP_A1_64(SCMP_CMP_MASKED_EQ, S_IFMT, S_IFIFO);
     const struct scmp_arg_cmp fifo_at = SCMP_A2_64(SCMP_CMP_MASKED_EQ, S_IFMT, S_IFIFO);
-    if (profile == FRAME_PROC && (rule(c, SCMP_ACT_ALLOW, "mknod", 1, &fifo) != 0 ||
-                                  rule(c, SCMP_ACT_ALLOW, "mknodat", 1, &fifo_at) != 0))
-        return -1;
-    return rule(c, SCMP_ACT_ALLOW, "clone", 1, profile == FRAME_PROC ? &process : &thread);
+    return rule(c, SCMP_ACT_ALLOW, "mknod", 1, &fifo) != 0 ? -1
+                                                           : rule(c, SCMP_ACT_ALLOW, "mknodat", 1, &fifo_at);
 }
 
 /* The helper identifies them by name; only without it must the filter distinguish them. */
@@ -436,7 +438,7 @@ static int compile_one(struct confine_setup *setup, uint32_t filter, struct err 
     if (done == 0 && profile >= FRAME_FILES)
         done = allow_all(c, files_calls);
     if (done == 0 && profile >= FRAME_FILES && setup->tier == 1)
-        done = allow_all(c, ungoverned_calls);
+        done = allow_all(c, ungoverned_calls) != 0 ? -1 : allow_pipes(c);
     if (done == 0 && setup->tier == 1)
         done = allow_all(c, raise_calls);
     if (done == 0 && profile >= FRAME_PROC)

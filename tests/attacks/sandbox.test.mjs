@@ -84,7 +84,7 @@ for command in (0x5412, 0x541C, 0x540E, 0x4B47):
     probe("ioctl %x" % command, lambda: raw(16, 0, command, 0))
 for option in (35, 0x59616d61, 22, 4, 1):
     probe("prctl %x" % option, lambda: raw(157, option, 1, 0, 0, 0))
-probe("shared memory of no limit", lambda: __import__("mmap").mmap(-1, 1 << 20))
+probe("shared memory of no limit", lambda: raw(9, 0, 1 << 20, 3, 0x21, -1, 0))
 def capabilities():
     head = (ctypes.c_uint32 * 2)(0x20080522, 0)
     data = (ctypes.c_uint32 * 6)()
