@@ -262,3 +262,81 @@ tar cf - d | gzip -9 > d.tgz; tar tzf d.tgz | sort; split -b 1000 d.tgz part-; c
 python3 -m zipfile -c d.zip d/ && python3 -m zipfile -l d.zip | awk '{print $1}' | sort | head -5
 (cd d && find . -type f -exec sha256sum {} + | sort -k2) > sums; (cd d && sha256sum -c --quiet ../sums) && echo "sums fit"; echo changed >> d/n.txt; (cd d && sha256sum -c ../sums 2>/dev/null | grep FAILED)
 mkdir out && tar xzf d.tgz -C out --strip-components=1 && wc -l < out/n.txt; od -c out/e/bin | head -1; gzip -cd d.tgz | tar xOf - d/n.txt | tail -1
+
+#### pipefail report: exit status of pipes, PIPESTATUS, set -e in functions and subshells
+set -euo pipefail
+f() { false || echo "handled"; return 3; }
+f || echo "status $?"
+false | true && echo no || echo "pipe failed ${PIPESTATUS[*]}"
+set +e; true | (exit 4) | true; echo "${PIPESTATUS[@]}"; set -e
+(set -e; echo in; false; echo never) || echo "sub $?"
+if ! grep -q zzz <<<"abc"; then echo "not found"; fi
+x=$(exit 5) || echo "cmd subst $?"
+trap 'echo "bye $?"' EXIT
+trap 'echo "err line"' ERR
+echo "${UNSET:-default}" "${UNSET-}" ; declare -i n=5+3; echo $n; (( n > 3 )) && echo bigger
+ls /nonexistent 2>&1 | sed 's/.*: //' || true
+command -v nosuch || echo "missing command"
+[[ "file.tar.gz" == *.gz && "abc" =~ ^a(b)c$ ]] && echo "m ${BASH_REMATCH[1]}"
+exit 0
+
+#### arrays, associative arrays, nameref, mapfile, slices, sort, uniq of array
+a=(one "two words" three); a+=(four); echo "${#a[@]} ${a[1]} ${a[@]:1:2} ${!a[@]} ${a[-1]}"; unset 'a[0]'; echo "${a[@]}"
+declare -A m=([x]=1 [y]=2); m[z]=3; for k in $(printf '%s\n' "${!m[@]}" | sort); do echo "$k=${m[$k]}"; done; [[ -v m[x] ]] && echo has
+mapfile -t lines < <(printf 'l%d\n' 3 1 2); IFS=$'\n' sorted=($(sort <<<"${lines[*]}")); unset IFS; echo "${sorted[@]}"
+ref() { local -n r=$1; r+=(added); }; ref a; echo "${a[@]: -1}"; printf '%s,' "${a[@]/two/2}"; echo
+read -r x y rest <<< "1 2 3 4"; echo "$rest"; IFS=: read -ra parts <<< "a:b:c"; echo "${#parts[@]} ${parts[2]}"
+s="Hello World"; echo "${s,,} ${s^^} ${s#* } ${s%% *} ${s/o/0} ${s//o/0} ${#s} ${s:0:5} ${s: -3}"; printf -v p '%05.1f|%-5s|%x|%q' 3.14159 ab 255 "a b"; echo "$p"; echo {1..3}{a,b} {01..03} {a..e..2}
+
+#### here-docs: quoted, indented, in functions, to files, with command substitution
+name=World; cat <<END
+Hello $name $(echo sub) \$x `echo tick`
+END
+cat <<'END' > q.txt
+No $expansion `here`
+END
+cat q.txt; cat <<-END
+	indented
+	END
+while IFS=, read -r a b; do echo "$b-$a"; done <<EOF2
+1,x
+2,y
+EOF2
+fn() { cat; }; fn <<< "here string"; sed 's/a/b/' <<X | tr b c
+aaa
+X
+tee out1 out2 <<< "both" >/dev/null; cat out1 out2; exec 3<q.txt; read -u 3 l; echo "$l"; exec 3<&-; diff <(seq 3) <(seq 2 4) || echo differ
+
+#### getopts long script with usage, shift, functions, arithmetic
+usage() { echo "usage: $0 [-v] [-o out] file" | sed 's#.*/##' ; }
+verbose=0 out=-; set -- -v -o res.txt in1 in2
+while getopts ":vo:h" o; do case $o in v) verbose=1;; o) out=$OPTARG;; h) usage;; \?) echo "bad -$OPTARG";; esac; done; shift $((OPTIND - 1)); echo "$verbose $out $# $*"
+OPTIND=1; set -- -x -o; while getopts ":o:" o; do case $o in :) echo "needs $OPTARG";; \?) echo "bad $OPTARG";; esac; done
+for ((i = 0; i < 3; i++)); do ((i == 1)) && continue; printf '%d ' $i; done; echo; i=10; until ((i <= 7)); do ((i--)); done; echo $i $((2 ** 10)) $((7 / 2)) $((7 % 3)) $((0x1f)) $((i > 5 ? 1 : 0)) $(( (1 << 4) | 3 ))
+fact() { local n=$1; ((n <= 1)) && { echo 1; return; }; echo $((n * $(fact $((n - 1))))); }; fact 10; select_() { echo "$FUNCNAME ${BASH_SOURCE##*/}" | wc -w; }; select_; echo "$LINENO" "${BASH_VERSINFO[0]}" | wc -w; type -t fact cd ls; hash -r; echo "$-" | grep -c h
+
+#### find, xargs, stat, du, sort, awk over a project tree
+mkdir -p p/{src,doc,build}; for i in 1 2 3; do printf 'line %s\nTODO fix %s\n' $i $i > p/src/f$i.py; done; echo x > "p/doc/with space.md"; touch -d '2020-01-01' p/build/old.o; ln -s ../src/f1.py p/build/link
+find p -type f -name '*.py' -exec grep -Hn TODO {} + | sort; find p -name '* *' -print0 | xargs -0 -n1 basename; find p -type f -mtime +30 -delete; find p -type l -exec readlink {} \; ; find p -empty -type d; find p -type f -size -1k -o -type f -printf '%s %f\n' | sort
+find p/src -name '*.py' | sort | xargs wc -l | awk '{print $1, $2}'; find p \( -name doc -prune \) -o -type f -print | sort; stat -c '%s %a %F' p/src/f1.py; du -a p | wc -l; find p/src -type f -exec sh -c 'for f; do echo "${f##*/}"; done' _ {} + | sort; find . -maxdepth 1 -newer p/src/f1.py -name nothing; ls -1 p | tr '\n' ' '; echo; ls p/src/*.py | head -2 | tail -1; chmod +x p/src/f1.py; find p -perm -u+x -type f
+
+#### sed and awk programs: multi-line, in place, hold space, BEGIN/END, functions, printf, FS, arrays sorted
+printf 'id,name,amt\n1,ann,10.5\n2,bob,3\n3,ann,7\n' > d.csv
+awk -F, 'NR>1{s[$2]+=$3; n[$2]++} END{for(k in s) printf "%-5s %6.2f %d\n", k, s[k], n[k]}' d.csv | sort; awk -v OFS='|' -F, '{$1=$1; print NR, NF, $0}' d.csv; awk 'function max(a,b){return a>b?a:b} BEGIN{print max(3,7), length("abc"), substr("hello",2,3), toupper("x"), index("abc","c"), split("a:b:c",p,":"), p[3], sprintf("%03d",5)}'
+sed -n '2,3p;$=' d.csv; sed -i.bak 's/ann/ANN/g; 1d' d.csv; cat d.csv d.csv.bak | wc -l; sed '/bob/{N;s/\n/ + /}' d.csv; sed -e '$!G' d.csv; sed -E 's/^([0-9]+),(\w+)/\2:\1/;t;d' d.csv; seq 5 | sed -n '1!G;h;$p' | tr '\n' ' '; echo; awk 'BEGIN{while(("echo a b"|getline l)>0) print l; "date -u -d @0 +%Y"|getline y; print y; printf "%s\n", "x" > "/dev/stderr"; system("echo sys")}' 2>/dev/null; paste -sd+ <(seq 4) | awk '{print $0}'; echo 'k=v;a=b' | awk 'BEGIN{RS=";";FS="="}{print $2,$1}'; awk '{a[NR]=$0} END{for(i=NR;i>0;i--) print a[i]}' d.csv; tac d.csv | nl -ba | cut -f2
+
+#### jq: group, reduce, csv, args, slurp, null input, error, env, paths, sort, defs
+echo '[{"n":"a","v":3,"t":["x"]},{"n":"b","v":1,"t":[]},{"n":"a","v":5,"t":["y","x"]}]' > d.json
+jq -c 'group_by(.n)|map({n:.[0].n,s:map(.v)|add})' d.json; jq -r '.[]|[.n,.v]|@csv' d.json; jq '[.[].t[]]|unique|length' d.json; jq -n --arg a 1 --argjson b '{"x":2}' '{$a,b:$b.x}' -c; seq 3 | jq -s 'add/length'; seq 3 | jq -n '[inputs|.*2]' -c; jq 'map(select(.v>2))|length' d.json; jq -c 'paths(type=="number")' d.json | head -2; jq -e '.[0].zzz' d.json || echo "status $?"; echo '{bad' | jq . 2>&1 | head -c 20; echo; jq -r '.[]|"\(.n)=\(.v)"' d.json | sort -u; jq -c 'def f(x): x*10; map(f(.v))|sort|reverse|.[:2]' d.json; jq -c 'to_entries|map(.key)' d.json; jq -r '.[0]|keys[]' d.json; jq -c 'INDEX(.n)|map_values(.v)' d.json; echo '"2024-01-02T03:04:05Z"' | jq 'fromdate|todate'; jq -c '[.[]|.v]|{min:min,max:max,any:any(.>4)}' d.json; jq -c '.[0]|with_entries(select(.key!="t"))' d.json; jq --tab -S . <<< '{"b":1,"a":[2]}'; jq -r '.[]|@json' d.json | wc -l; jq -c 'limit(1;.[])|del(.t)|.v|=.+1|.new="q"' d.json; jq -R 'split(",")' -c <<< "a,b"; jq -c '. as [$x,$y]|$x.v+$y.v' d.json; jq '.[1].v as $v|$v|tostring|ascii_downcase|test("^1$")' d.json; jq -c 'try error("x") catch .' <<< null; jq -c '[.[]|if .v>2 then "hi" elif .v>0 then "lo" else "no" end]' d.json
+
+#### git: init, commits, branch, merge conflict, log format, diff, blame, tag, stash, worktree, bisect, archive
+export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b GIT_AUTHOR_DATE='2024-01-01T00:00:00Z' GIT_COMMITTER_DATE='2024-01-01T00:00:00Z'
+git init -q -b main r && cd r; echo one > f; git add f; git commit -qm first; git checkout -qb topic; echo topic >> f; git commit -qam topic; git checkout -q main; echo main >> f; git commit -qam main; git merge topic 2>&1 | tail -1; git status --short; grep -c '<<<<' f; printf 'one\nboth\n' > f; git add f; git commit -qm merged; git log --oneline --graph --format='%h %s' | cut -c1-4 | head -3; git log --format='%s|%an|%ad' --date=short; git rev-parse HEAD | cut -c1-8; git diff HEAD~1 --stat | tail -1; git tag -a v1 -m v1; git describe; echo wip >> f; git stash -q; git stash list | cut -d: -f1; git stash pop -q; git diff --numstat; git checkout -q -- f; git blame -s f | awk '{print $NF}'; git worktree add -q ../w topic; cat ../w/f; git archive HEAD | tar t; git show HEAD:f; git ls-files; git branch --format='%(refname:short)' ; git cherry-pick --abort 2>&1 | head -c 5; echo; git rev-list --count HEAD; git reset -q --hard HEAD~1; git reflog | wc -l; git clean -fdq; git clone -q . ../c && ls ../c; git gc -q 2>/dev/null; git fsck 2>&1 | grep -v dangling | head -3; git submodule status; git grep -n one; git shortlog -sn HEAD | cat; git format-patch -1 --stdout | head -1 | cut -c1-4; git bundle create -q ../b.bundle HEAD && git bundle verify -q ../b.bundle 2>/dev/null && echo ok
+
+#### process substitution, coproc, co-operating background jobs, wait -n, kill, timeouts, named pipes
+coproc UP { while read -r l; do echo "${l^^}"; done; }; echo hello >&"${UP[1]}"; read -r r <&"${UP[0]}"; echo "$r"; exec {UP[1]}>&-; wait
+for i in 3 1 2; do (sleep $i; exit $i) & done; wait; echo all
+sleep 10 & p=$!; kill $p; wait $p 2>/dev/null; echo "killed $?"; timeout 1 sleep 5; echo "timeout $?"; mkfifo q; (echo via > q) & cat q; wait; (trap 'echo term; exit 7' TERM; while :; do sleep 0.05; done) & p=$!; sleep 1; kill -TERM $p; wait $p; echo $?; exec 4> >(sed 's/^/log: /'); echo message >&4; exec 4>&-; sleep 1;  ulimit -n | grep -c '[0-9]'; time -p true 2>/dev/null; { time true; } 2>&1 | grep -c real; seq 4 | xargs -P2 -I{} sh -c 'echo {}' | sort; trap '' INT; trap - INT; trap -p | wc -l; printf 'a\0b\0' | while IFS= read -r -d '' x; do echo "[$x]"; done; read -t 0.5 v < <(sleep 3; echo z) || echo "read timed out"
+
+#### everyday tools: date, bc, cut, tr, rev, fold, column, base64, sha, gzip, split, comm, shuf, xxd, tput, env, mktemp, tee, seq, factor, numfmt, expr
+date -u -d '2024-02-29 +1 year' +%F; date -u -d @86400 '+%a %j %V'; TZ=Asia/Tokyo date -d @0 +%H; echo hello | rev | tr a-y b-z | fold -w2 | paste -sd-; echo -n hi | base64; echo -n hi | sha256sum | cut -c1-8; md5sum <<< x | cut -c1-6; seq 100 | gzip | gunzip | tail -1; seq 10 | split -l 4 - part.; ls part.* | wc -l; comm -12 <(seq 5) <(seq 3 7); shuf -i 1-5 --random-source=<(yes) | wc -l; mktemp -d | grep -c /tmp; factor 360; numfmt --to=iec 1048576; expr 3 \* 4; seq -s, 1 2 9; printf '%s\n' b a C | LC_ALL=C sort; echo $'a\tb' | expand -t4; echo a,b,c | cut -d, -f2-; od -An -tx1 <<< AB; printf 'x\ny\nx\n' | sort | uniq -c | sort -rn | awk '{print $1$2}'; head -c 5 /dev/urandom | wc -c; cmp <(echo a) <(echo b) | wc -l; yes | head -3 | wc -l; test -t 1 && echo tty || echo notty; echo ${HOME:+home} ${USER:-none} | wc -w; env -i A=1 env; nproc | grep -c .; printenv PATH | grep -c /usr/bin; id -u | grep -c .; uname -s; hostname | wc -l; tty; locale charmap; getconf PAGE_SIZE; ls -la / | wc -l | grep -c .; df . | tail -1 | wc -l; dirname /a/b/c; basename x.tar .tar; realpath --relative-to=/a /a/b; pathchk ok; truncate -s 5 t; stat -c %s t; install -m 600 t u; stat -c %a u; ln t v; stat -c %h t; tsort <<< "a b b c" | paste -sd' '; csplit -s - 2 <<< $'1\n2\n3'; ls xx*; join <(printf '1 a\n2 b\n') <(printf '1 x\n3 y\n'); pr -t -2 -l2 <(seq 4) | wc -l; echo "aéz" | wc -m; echo é | iconv -f utf8 -t latin1 | od -An -tx1; awk 'BEGIN{srand(1); print (rand()<1)}'; python3 -c 'import sys,json; print(json.load(sys.stdin)["a"])' <<< '{"a": 1}'; xargs -n2 echo <<< "1 2 3"; envsubst <<< 'x' 2>/dev/null || echo x; tar czf - part.* | tar tzf - | wc -l; sleep 0; ps >/dev/null 2>&1; true

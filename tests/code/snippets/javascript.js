@@ -965,3 +965,169 @@ const batcher = (f) => { let some = null; return (x) => { some ??= { xs: [], p: 
   console.log(await Promise.any([sleep(50, 'slow'), sleep(1, 'fast'), Promise.reject(new Error('x'))]), (await Promise.allSettled([sleep(1, 1), Promise.reject(2)])).map((r) => r.status), await Promise.race([sleep(1000, 'late').then(() => 0), sleep(1, 'first')]));
   process.exit(0);
 })();
+
+//// top-level await with fs/promises, glob-free walk, and error codes
+import { mkdir, writeFile, readFile, readdir, stat, rm, access, constants, cp, appendFile, open, symlink, readlink, utimes, chmod, truncate, mkdtemp, watch } from 'node:fs/promises';
+import path from 'node:path';
+import os from 'node:os';
+await mkdir('a/b/c', { recursive: true });
+await writeFile('a/one.txt', 'one\n'); await appendFile('a/one.txt', 'two\n'); await writeFile('a/b/c/deep.json', JSON.stringify({ x: [1, 2] }));
+async function* walk(d) { for (const e of await readdir(d, { withFileTypes: true })) { const p = path.join(d, e.name); if (e.isDirectory()) yield* walk(p); else yield p; } }
+for await (const f of walk('a')) console.log(f);
+console.log(await readdir('a', { recursive: true }));
+console.log(JSON.parse(await readFile('a/b/c/deep.json', 'utf8')), (await stat('a/one.txt')).size);
+for (const f of ['missing', 'a']) { try { await readFile(f); } catch (e) { console.log(e.code, e.syscall, e.message.slice(0, 40)); } }
+await symlink('one.txt', 'a/l'); console.log(await readlink('a/l'));
+await chmod('a/one.txt', 0o600); console.log(((await stat('a/one.txt')).mode & 0o777).toString(8));
+await utimes('a/one.txt', 1, 2); console.log((await stat('a/one.txt')).mtimeMs);
+await truncate('a/one.txt', 2); console.log(await readFile('a/one.txt', 'latin1'));
+await cp('a', 'z', { recursive: true }); console.log((await readdir('z')).sort());
+const h = await open('log.txt', 'w+'); await h.write('line1\nline2\nline3\n'); for await (const l of (await open('log.txt')).readLines()) console.log('>', l); await h.close();
+const t = await mkdtemp(path.join(os.tmpdir(), 'x-')); console.log(path.basename(t).length); await rm(t, { recursive: true, force: true });
+try { await access('nope', constants.R_OK); } catch (e) { console.log(e.code); }
+await rm('z', { recursive: true }); console.log((await readdir('.')).filter((f) => !/^main|node_modules/.test(f)).sort());
+
+//// node:test mocks and timers used by hand
+const { mock } = require('node:test');
+const f = mock.fn((a, b) => a + b);
+console.log(f(1, 2), f.mock.callCount(), f.mock.calls[0].arguments);
+const o = { m() { return 'real'; } };
+mock.method(o, 'm', () => 'mocked'); console.log(o.m()); mock.restoreAll(); console.log(o.m());
+
+//// readline over a string and question at end of input
+const readline = require('node:readline'), { Readable } = require('node:stream'), rlp = require('node:readline/promises');
+const rl = readline.createInterface({ input: Readable.from(['a,b\nc', ',d\n\ne']), crlfDelay: Infinity });
+(async () => {
+  for await (const line of rl) console.log(JSON.stringify(line));
+  const ask = readline.createInterface({ input: process.stdin, output: process.stdout });
+  ask.question('Name? ', (n) => console.log('hi', n));
+  ask.on('close', () => console.log('[closed]'));
+})();
+
+//// AbortController with fetch-like, timers, events and streams
+import { setTimeout as sleep, setInterval as every } from 'node:timers/promises';
+import { once, EventEmitter, on } from 'node:events';
+const ac = new AbortController();
+setTimeout(() => ac.abort(new Error('stop')), 20);
+try { await sleep(5000, null, { signal: ac.signal }); } catch (e) { console.log(e.name, e.code, e.cause?.message); }
+console.log(ac.signal.aborted, ac.signal.reason.message);
+try { AbortSignal.abort().throwIfAborted(); } catch (e) { console.log(e.name, e instanceof DOMException, e.code); }
+try { await sleep(1000, 0, { signal: AbortSignal.timeout(10) }); } catch (e) { console.log(e.name, e.cause?.name); }
+const ee = new EventEmitter(); setTimeout(() => ee.emit('x', 1, 2), 1); console.log(await once(ee, 'x'));
+const any = AbortSignal.any([AbortSignal.timeout(1000), AbortSignal.abort('r')]); console.log(any.aborted, any.reason);
+let n = 0; for await (const v of every(2, 'tick')) { console.log(v); if (++n === 3) break; }
+
+//// structuredClone, Intl, crypto.randomUUID, performance, queueMicrotask, globalThis
+const o = { d: new Date(0), m: new Map([[1, new Set([2])]]), r: /x/gi, e: new TypeError('t'), b: new Uint8Array([1, 2]), n: null, u: undefined, big: 10n }; o.self = o;
+const c = structuredClone(o); console.log(c.self === c, c.e instanceof TypeError, c.e.message); delete c.e; console.log(c);
+try { structuredClone({ f() {} }); } catch (e) { console.log(e.name, e.code); }
+console.log(/^[0-9a-f-]{36}$/.test(crypto.randomUUID()), crypto.getRandomValues(new Uint8Array(3)).length);
+console.log(new Intl.NumberFormat('de-DE', { style: 'currency', currency: 'EUR' }).format(1234.5), new Intl.DateTimeFormat('ja-JP', { dateStyle: 'full', timeZone: 'Asia/Tokyo' }).format(new Date(0)));
+console.log(new Intl.ListFormat('en', { type: 'disjunction' }).format(['a', 'b', 'c']), new Intl.RelativeTimeFormat('fr', { numeric: 'auto' }).format(-1, 'day'), ['z', 'ä', 'a'].sort(new Intl.Collator('sv').compare));
+console.log([...new Intl.Segmenter('en', { granularity: 'word' }).segment('Hi there!')].filter((s) => s.isWordLike).map((s) => s.segment), new Intl.DisplayNames('en', { type: 'region' }).of('JP'), new Intl.PluralRules('en', { type: 'ordinal' }).select(3));
+console.log((1234.567).toLocaleString(), new Date(0).toLocaleString('en-GB', { timeZone: 'UTC' }), Intl.DateTimeFormat().resolvedOptions().timeZone, 'İ'.toLocaleLowerCase('tr'));
+console.log([3, 1, 2].toSorted(), [1, 2, 3].at(-1), 'abc'.replaceAll('b', 'x'), [1, 2, 3].findLast((x) => x < 3), 'ab'.isWellFormed());
+queueMicrotask(() => console.log('micro')); setImmediate(() => console.log('imm')); process.nextTick(() => console.log('tick')); Promise.resolve().then(() => console.log('then'));
+
+//// WebAssembly: memory, imports, tables, validate, errors
+const bytes = Uint8Array.from([0, 97, 115, 109, 1, 0, 0, 0, 1, 7, 1, 96, 2, 127, 127, 1, 127, 3, 2, 1, 0, 7, 7, 1, 3, 97, 100, 100, 0, 0, 10, 9, 1, 7, 0, 32, 0, 32, 1, 106, 11]);
+console.log(WebAssembly.validate(bytes), new WebAssembly.Instance(new WebAssembly.Module(bytes)).exports.add(2, 3));
+WebAssembly.instantiate(bytes).then(({ instance, module }) => console.log(instance.exports.add(40, 2), WebAssembly.Module.exports(module)));
+const m = new WebAssembly.Memory({ initial: 1, maximum: 4 }); m.grow(1); console.log(m.buffer.byteLength);
+try { new WebAssembly.Module(new Uint8Array(3)); } catch (e) { console.log(e.name); }
+const t = new WebAssembly.Table({ initial: 2, element: 'anyfunc' }); console.log(t.length, new WebAssembly.Global({ value: 'i32', mutable: true }, 7).value);
+const shared = new WebAssembly.Memory({ initial: 1, maximum: 2, shared: true }); console.log(shared.buffer instanceof SharedArrayBuffer);
+
+//// SharedArrayBuffer and Atomics in one thread, growable, resizable
+const sab = new SharedArrayBuffer(1024), ia = new Int32Array(sab);
+Atomics.store(ia, 0, 5); console.log(Atomics.add(ia, 0, 3), Atomics.load(ia, 0), Atomics.compareExchange(ia, 0, 8, 9), Atomics.wait(ia, 1, 0, 10), Atomics.notify(ia, 0));
+const ab = new ArrayBuffer(8, { maxByteLength: 16 }); ab.resize(12); console.log(ab.byteLength, ab.resizable, ab.slice(2).byteLength);
+const big = new SharedArrayBuffer(8 << 20); console.log(big.byteLength, new Float64Array(big).fill(1.5)[1000]);
+const g = new SharedArrayBuffer(8, { maxByteLength: 64 }); g.grow(32); console.log(g.byteLength, g.growable);
+const moved = ab.transfer ? ab.transfer() : ab; console.log(moved.byteLength);
+
+//// ESM and CJS mixed: require in a module, import in a script, __dirname, json attributes
+import fs from 'node:fs'; import { createRequire } from 'node:module'; import { fileURLToPath } from 'node:url'; import path from 'node:path';
+const require = createRequire(import.meta.url); const __dirname = path.dirname(fileURLToPath(import.meta.url));
+fs.writeFileSync('m.cjs', 'exports.n = 1; exports.f = () => __filename.endsWith("m.cjs"); module.exports.late = require("node:os").EOL;');
+fs.writeFileSync('n.mjs', 'export const x = 2; export default class K { static y = 3 } export * as p from "node:path";');
+fs.writeFileSync('d.json', '{"k": [1]}'); fs.mkdirSync('pkg', { recursive: true }); fs.writeFileSync('pkg/package.json', '{"name":"pkg","main":"./lib.js","type":"commonjs"}'); fs.writeFileSync('pkg/lib.js', 'module.exports = class { hi() { return "pkg" } }');
+console.log(require('./m.cjs').f(), require('./d.json').k, new (require('./pkg'))().hi(), path.basename(require.resolve('./m.cjs')), path.basename(__dirname) !== '');
+const ns = await import('./n.mjs'); console.log(Object.keys(ns), ns.default.y, (await import('./m.cjs')).n, typeof ns.p.join);
+console.log((await import('./d.json', { with: { type: 'json' } })).default.k, Object.keys(require.cache).length > 0);
+try { require('left-pad'); } catch (e) { console.log(e.code); }
+try { await import('left-pad'); } catch (e) { console.log(e.code); }
+try { await import('./gone.mjs'); } catch (e) { console.log(e.code); }
+
+//// CommonJS with require.main, module.exports functions and circular files
+const fs = require('fs');
+fs.writeFileSync('x.js', 'exports.a = 1; const y = require("./y"); exports.b = y.v + 1;');
+fs.writeFileSync('y.js', 'const x = require("./x"); exports.v = x.a + (x.b ?? 10);');
+console.log(require('./x'), require('./y'), module.children.length >= 0, require.main === module, typeof __filename, module.paths !== undefined);
+function main() { return 'main'; }
+if (require.main === module) console.log(main());
+module.exports = { main };
+
+//// Buffer and streams: hex dump, base64 stream, pipeline with gzip to a file, Transform with flush
+const { pipeline, Transform, PassThrough, Duplex, Writable, Readable, finished, compose } = require('node:stream'); const { promisify } = require('util'); const zlib = require('zlib'), fs = require('fs');
+const pipe = promisify(pipeline);
+class Upper extends Transform { constructor(o) { super(o); this.n = 0; } _transform(c, e, cb) { this.n += c.length; cb(null, c.toString().toUpperCase()); } _flush(cb) { this.push(`[${this.n}]`); cb(); } }
+(async () => {
+  await pipe(Readable.from(['hello ', 'world']), new Upper(), zlib.createGzip(), fs.createWriteStream('o.gz'));
+  console.log(zlib.gunzipSync(fs.readFileSync('o.gz')).toString());
+  console.log(await Readable.from([1, 2, 3, 4]).filter((x) => x % 2).map(async (x) => x * 2).toArray(), await Readable.from([1, 2, 3]).reduce((a, b) => a + b, 0));
+  const w = new Writable({ highWaterMark: 2, write(c, e, cb) { setTimeout(cb, 1); } }); console.log(w.write('abc'), w.writableLength, w.writableNeedDrain); w.on('drain', () => console.log('drain'));
+  await new Promise((r) => w.end(r)); console.log(w.writableFinished);
+  try { await pipe(Readable.from(['x']), new Transform({ transform(c, e, cb) { cb(new Error('bad')); } }), new PassThrough()); } catch (e) { console.log(e.message); }
+  const b = Buffer.from('héllo'); console.log(b, b.toString('base64url'), Buffer.concat([b, Buffer.alloc(2)]).length, b.readUInt16BE(0), Buffer.byteLength('€'), b.subarray(1, 3).toString('hex'), b.equals(Buffer.from('héllo')), [...b.entries()].length);
+  console.log(await require('stream/consumers').text(Readable.from(['a', 'b'])), new Blob(['x', 'yz']).size, await new Response('q').text());
+})();
+
+//// dates, sorting stability, sparse arrays, labels, closures in loops, getters, tagged raw
+console.log([, 1, , 2].length, Object.keys([, 1]), [..."a👍b"].length, [10, 9, 1].sort(), [1, [2, [3, [4]]]].flat(Infinity), Array.from({ length: 3 }, (_, i) => i ** 2));
+console.log(new Date(2024, 0, 31, 25).toISOString(), new Date('2024-02-30').getTime(), Date.UTC(2024, 1, 29), new Date('x').getTime(), new Date(8.64e15 + 1).getTime());
+console.log(0.1 + 0.2, (0.1).toFixed(20), 1e21 + '', (255).toString(36), parseInt('08'), Number(''), Number(' 12 '), +[], [] + {}, null ?? 'd', 0 || 'o', -0, Object.is(-0, 0), 5 % -3, -5 % 3, 2 ** 53 === 2 ** 53 + 1, 7n / 2n, BigInt.asUintN(8, 257n));
+const fns = []; for (let i = 0; i < 3; i++) fns.push(() => i); console.log(fns.map((f) => f())); console.log(String.raw`a\n${1}`, `a${`b${'c'}`}`);
+console.log([1, 2, 3].includes(NaN), [NaN].includes(NaN), [NaN].indexOf(NaN), typeof null, typeof function () {}, void 0, [1, 2] == '1,2', isNaN('x'));
+console.log({ a: { b: { c: { d: 1 } } } }, [[[[[1]]]]], new Array(5), [undefined, null], 'x'.repeat(3), [1.0, 'a', true], new (class Foo { #p = 1; q = 2; })(), Symbol('s'), () => 1, class A {}, new Proxy({}, {}), new Error('e').message, [..."ab"].entries().next());
+console.log(new Array(200).fill(1), 'x'.repeat(20000).length, { 'a-b': 1, 2: 3, [Symbol('k')]: 4 }, new Map([[{ a: 1 }, new Set([1])]]), Object.create(null), new WeakMap(), Promise.resolve(1), Promise.reject(new Error('r')).catch(() => {}), (function* () {})(), new Date(0), Buffer.from('a'), new URL('http://a/b?c#d'), process.versions.node.length > 0);
+console.log('%s is %d years and %i, %f, %j, %o, %O %c%%', 'Bob', 42.5, 42.5, 1.5, { a: 1 }, [1], { b: { c: {} } }, 'css', 'extra');
+console.error('to stderr'); console.table([{ a: 1, b: 'x' }, { a: 2 }], ['a']); console.dir({ a: { b: { c: { d: {} } } } }, { depth: 0 }); console.group('G'); console.log('in\nside'); console.groupEnd(); console.assert(1 === 2, 'assert %s', 'msg'); console.count(); console.trace === undefined;
+
+//// crypto: hash copy, hkdf, ecdh, rsa-oaep, x25519, gcm with aad, jwt by hand
+const c = require('crypto');
+console.log(c.createHash('sha256').update('a').copy().digest('hex').slice(0, 8), c.createHmac('sha512', 'k').update('d').digest('base64').length, c.hkdfSync('sha256', 'k', 's', 'i', 16).byteLength, c.scryptSync('p', 's', 16).toString('hex').length, c.pbkdf2Sync('p', 's', 1000, 8, 'sha1').toString('hex'));
+const a = c.createECDH('prime256v1'), b = c.createECDH('prime256v1'); a.generateKeys(); b.generateKeys(); console.log(a.computeSecret(b.getPublicKey()).equals(b.computeSecret(a.getPublicKey())));
+const iv = Buffer.alloc(12), k = Buffer.alloc(32), e = c.createCipheriv('aes-256-gcm', k, iv); e.setAAD(Buffer.from('h')); const ct = Buffer.concat([e.update('secret'), e.final()]), tag = e.getAuthTag();
+const d = c.createDecipheriv('aes-256-gcm', k, iv); d.setAAD(Buffer.from('h')); d.setAuthTag(tag); console.log(ct.toString('hex'), d.update(ct, null, 'utf8') + d.final('utf8'));
+d2 = c.createDecipheriv('aes-256-gcm', k, iv); d2.setAuthTag(Buffer.alloc(16)); try { d2.update(ct); d2.final(); } catch (x) { console.log(x.message); }
+const { publicKey, privateKey } = c.generateKeyPairSync('rsa', { modulusLength: 1024 }); console.log(c.privateDecrypt(privateKey, c.publicEncrypt(publicKey, Buffer.from('hi'))).toString(), c.verify('sha256', Buffer.from('x'), publicKey, c.sign('sha256', Buffer.from('x'), privateKey)), publicKey.export({ type: 'spki', format: 'pem' }).split('\n')[0]);
+const b64 = (o) => Buffer.from(JSON.stringify(o)).toString('base64url'), head = `${b64({ alg: 'HS256' })}.${b64({ sub: 1 })}`; console.log(`${head}.${c.createHmac('sha256', 's').update(head).digest('base64url')}`);
+console.log(c.getHashes().includes('sha3-256'), c.getCiphers().length > 50, c.randomInt(5) < 5, c.timingSafeEqual(Buffer.from('a'), Buffer.from('a')), c.generateKeyPairSync('ed25519').publicKey.asymmetricKeyType, c.createHash('md5').update('').digest('hex'));
+c.randomBytes(4, (err, buf) => console.log(err, buf.length)); c.generateKeyPair('x25519', (err, p) => console.log(err ?? p.type)); c.webcrypto.subtle.digest('SHA-1', Buffer.from('a')).then((h) => console.log(h.byteLength));
+
+//// process.exitCode, exit in a timer, and pending timers after it
+process.exitCode = 0;
+process.on('exit', (c) => console.log('exit', c));
+setTimeout(() => { console.log('leaving'); process.exit(); }, 10);
+setTimeout(() => console.log('never'), 2000);
+
+//// WebStreams, TransformStream, CompressionStream, TextEncoderStream, fetch of data URL
+const r = new ReadableStream({ start(c) { for (const x of ['a', 'bc', 'd']) c.enqueue(x); c.close(); } });
+const up = new TransformStream({ transform(ch, c) { c.enqueue(ch.toUpperCase()); } });
+for await (const x of r.pipeThrough(up)) console.log(x);
+const gz = new Blob(['hello hello']).stream().pipeThrough(new CompressionStream('gzip')).pipeThrough(new DecompressionStream('gzip')); console.log(await new Response(gz).text());
+const [s1, s2] = new Response('tee').body.tee(); console.log(await new Response(s1).text(), await new Response(s2).text());
+console.log(await (await fetch('data:application/json,{"a":1}')).json(), new Headers({ A: '1' }).get('a'), [...new FormData().entries()].length, new Request('http://x/y', { method: 'POST', body: 'b' }).method);
+try { await fetch('http://nothing.invalid/'); } catch (e) { console.log(e.name); }
+try { await fetch('nonsense'); } catch (e) { console.log(e.name, e.message, e.cause?.code); }
+console.log(atob(btoa('hi')), encodeURIComponent('a b&ü'), new URLSearchParams({ a: '1 2' }).toString(), new TextDecoder('utf-16le').decode(new Uint8Array([104, 0])), escape('ü'), URL.canParse('x:y'));
+
+//// domain of errors: custom classes, cause chains printed, AggregateError, stack, captureStackTrace, prepareStackTrace
+class AppError extends Error { constructor(m, o) { super(m, o); this.name = 'AppError'; this.status = 500; } }
+try { try { JSON.parse('{bad'); } catch (e) { throw new AppError('wrapped', { cause: e }); } } catch (e) { console.log(e.name, e.message, e.cause.name, e instanceof AppError, String(e), Object.keys(e)); }
+Promise.any([Promise.reject(1), Promise.reject(2)]).catch((e) => console.log(e.constructor.name, e.errors, e.message));
+const f = () => { throw null; }; try { f(); } catch (e) { console.log(e); }
+console.log((() => { try { return 1; } finally { console.log('fin'); } })(), new Error('x', { cause: 'y' }).cause);
+Error.stackTraceLimit = 1; console.log(new Error('l').stack.split('\n').length); try { null.x; } catch (e) { console.log(e.message); } try { undefinedVar; } catch (e) { console.log(e.message); } try { (void 0)(); } catch (e) { console.log(e.message); }
+(function r() { try { r(); } catch (e) { if (!globalThis.done) { globalThis.done = 1; console.log(e.name, e.message); } } })();

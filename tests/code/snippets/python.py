@@ -2186,3 +2186,795 @@ async def main():
         async with lock: order.append(n); await asyncio.sleep(0)
     await asyncio.gather(*map(turn, range(4))); print(order)
 asyncio.run(main())
+
+#### asyncio: TaskGroup-free structured shutdown with signals
+import asyncio, signal, os
+
+async def main():
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    loop.add_signal_handler(signal.SIGTERM, stop.set)
+    loop.add_signal_handler(signal.SIGUSR1, lambda: print("usr1"))
+    loop.call_later(0.05, os.kill, os.getpid(), signal.SIGUSR1)
+    loop.call_later(0.1, os.kill, os.getpid(), signal.SIGTERM)
+    await asyncio.wait_for(stop.wait(), 5)
+    print("stopped")
+    loop.remove_signal_handler(signal.SIGTERM)
+
+asyncio.run(main())
+
+#### signal alarm as a timeout, setitimer and sigprocmask
+import signal, time
+
+class Timeout(Exception):
+    pass
+
+def handler(signum, frame):
+    raise Timeout(signal.Signals(signum).name)
+
+old = signal.signal(signal.SIGALRM, handler)
+signal.alarm(1)
+try:
+    while True:
+        time.sleep(0.1)
+except Timeout as e:
+    print("timed out by", e)
+finally:
+    signal.alarm(0)
+signal.setitimer(signal.ITIMER_REAL, 0.05)
+try:
+    time.sleep(2)
+except Timeout as e:
+    print("again", e)
+signal.signal(signal.SIGALRM, old)
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+signal.raise_signal(signal.SIGUSR1)
+print(signal.sigpending() == {signal.SIGUSR1})
+print(signal.sigwait({signal.SIGUSR1}).name)
+print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+try:
+    signal.raise_signal(signal.SIGINT)
+except KeyboardInterrupt:
+    print("interrupted")
+
+#### os.environ, getpass, getlogin, os.getcwd, hostname
+import os, getpass, socket, platform, pwd, sys
+print(type(getpass.getuser()).__name__, len(getpass.getuser()) > 0)
+os.environ["MY_VAR"] = "1"
+print(os.environ.get("MY_VAR"), os.getenv("NOPE", "default"), os.path.expandvars("$MY_VAR/x"))
+print(isinstance(socket.gethostname(), str), len(socket.gethostname()) > 0)
+print(platform.system(), platform.python_implementation(), platform.machine() == os.uname().machine)
+print(isinstance(pwd.getpwuid(os.getuid()).pw_dir, str))
+print(os.cpu_count() >= 1, os.getpid() > 0, os.getppid() >= 0)
+print(os.access(".", os.W_OK), os.path.isdir(os.getcwd()), os.path.isabs(sys.executable))
+print(len(os.get_terminal_size(fallback := None).__class__.__name__) > 0 if False else "skip")
+
+#### sys.exit in the middle with a message and a finally
+import sys, atexit
+
+atexit.register(lambda: print("atexit ran"))
+
+def main(argv):
+    try:
+        print("working")
+        if not argv:
+            sys.exit(0)
+        print("not reached")
+    finally:
+        print("cleanup")
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
+
+#### argparse usage error exits with 2 and is caught
+import argparse, sys, io, contextlib
+
+p = argparse.ArgumentParser(prog="tool", description="A tool.")
+p.add_argument("path")
+p.add_argument("-n", "--count", type=int, default=3, help="how many (default: %(default)s)")
+p.add_argument("--mode", choices=["fast", "slow"], default="fast")
+sub = argparse.ArgumentParser(prog="git")
+sp = sub.add_subparsers(dest="cmd", required=True)
+add = sp.add_parser("add"); add.add_argument("files", nargs="+")
+rm = sp.add_parser("rm"); rm.add_argument("--force", action="store_true")
+err = io.StringIO()
+with contextlib.redirect_stderr(err):
+    try:
+        p.parse_args(["x", "--count", "abc"])
+    except SystemExit as e:
+        print("exit", e.code)
+print(err.getvalue().strip().splitlines()[-1])
+print(p.parse_args(["file", "-n", "5"]))
+print(sub.parse_args(["add", "a", "b"]))
+print(p.format_help())
+
+#### doctest and unittest with a runner on stdout
+import doctest, unittest, sys, io
+
+def fib(n):
+    """
+    >>> [fib(i) for i in range(8)]
+    [0, 1, 1, 2, 3, 5, 8, 13]
+    >>> fib(-1)
+    Traceback (most recent call last):
+        ...
+    ValueError: negative
+    """
+    if n < 0:
+        raise ValueError("negative")
+    a, b = 0, 1
+    for _ in range(n):
+        a, b = b, a + b
+    return a
+
+print(doctest.testmod())
+
+class T(unittest.TestCase):
+    def setUp(self):
+        self.data = [1, 2, 3]
+    def test_ok(self):
+        self.assertEqual(sum(self.data), 6)
+    def test_sub(self):
+        for i in range(3):
+            with self.subTest(i=i):
+                self.assertLess(i, 3)
+    @unittest.skip("later")
+    def test_skip(self):
+        pass
+    @unittest.expectedFailure
+    def test_exp(self):
+        self.assertTrue(False)
+    def test_fail(self):
+        self.assertEqual({"a": 1}, {"a": 2}, "dicts differ")
+
+stream = io.StringIO()
+res = unittest.TextTestRunner(stream=stream, verbosity=2).run(unittest.defaultTestLoader.loadTestsFromTestCase(T))
+print(res.testsRun, len(res.failures), len(res.skipped), len(res.expectedFailures))
+print("AssertionError: {'a': 1} != {'a': 2}" in res.failures[0][1])
+
+#### unittest.main with argv and exit False
+import unittest
+from unittest import mock
+from unittest.mock import MagicMock, patch, AsyncMock
+import os, asyncio
+
+class Service:
+    def __init__(self, client): self.client = client
+    def total(self): return sum(x["v"] for x in self.client.fetch("/items"))
+
+class ServiceTest(unittest.TestCase):
+    def test_total(self):
+        c = MagicMock(); c.fetch.return_value = [{"v": 1}, {"v": 2}]
+        self.assertEqual(Service(c).total(), 3)
+        c.fetch.assert_called_once_with("/items")
+    @patch("os.getcwd", return_value="/x")
+    def test_patch(self, m):
+        self.assertEqual(os.getcwd(), "/x")
+
+class AsyncT(unittest.IsolatedAsyncioTestCase):
+    async def test_a(self):
+        f = AsyncMock(side_effect=[1, ValueError])
+        self.assertEqual(await f(), 1)
+        with self.assertRaises(ValueError):
+            await f()
+
+if __name__ == "__main__":
+    r = unittest.main(argv=["first"], exit=False)
+    print(r.result.wasSuccessful(), r.result.testsRun)
+
+#### unittest.main() plain, as a script ends
+import sys, unittest
+
+class TestMath(unittest.TestCase):
+    def test_add(self):
+        self.assertEqual(1 + 1, 2)
+    def test_div(self):
+        with self.assertRaisesRegex(ZeroDivisionError, "division"):
+            1 / 0
+
+if __name__ == "__main__":
+    print("running")
+    unittest.main(verbosity=0)
+
+#### pickling functions and classes through a file, with protocol and dispatch
+import pickle, io, copyreg, datetime, decimal, collections
+
+class Point:
+    __slots__ = ("x", "y")
+    def __init__(self, x, y): self.x, self.y = x, y
+    def __getstate__(self): return {"x": self.x, "y": self.y}
+    def __setstate__(self, s): self.x, self.y = s["x"], s["y"]
+    def __eq__(self, o): return (self.x, self.y) == (o.x, o.y)
+
+class Node:
+    def __init__(self, name): self.name, self.children = name, []
+    def __reduce__(self): return (Node, (self.name,), {"children": self.children, "name": self.name})
+
+with open("p.pkl", "wb") as f:
+    for obj in (Point(1, 2), [datetime.date(2024, 1, 1), decimal.Decimal("1.10")], collections.OrderedDict(a=1)):
+        pickle.dump(obj, f, protocol=pickle.HIGHEST_PROTOCOL)
+with open("p.pkl", "rb") as f:
+    out = []
+    while True:
+        try:
+            out.append(pickle.load(f))
+        except EOFError:
+            break
+print(out[0] == Point(1, 2), out[1:], len(out))
+n = Node("a"); n.children.append(n)
+m = pickle.loads(pickle.dumps(n))
+print(m.children[0] is m)
+try:
+    pickle.dumps(lambda x: x)
+except Exception as e:
+    print(type(e).__name__, "lambda" in str(e))
+
+class Safe(pickle.Unpickler):
+    def find_class(self, module, name):
+        raise pickle.UnpicklingError(f"forbidden {module}.{name}")
+try:
+    Safe(io.BytesIO(pickle.dumps(print))).load()
+except pickle.UnpicklingError as e:
+    print(e)
+
+#### locale: formatting, setlocale, strxfrm, currency
+import locale
+print(locale.setlocale(locale.LC_ALL, "C"))
+print(locale.format_string("%d", 1234567, grouping=True))
+try:
+    locale.setlocale(locale.LC_ALL, "de_DE.UTF-8")
+    print("de", locale.format_string("%.2f", 1234.5, grouping=True))
+except locale.Error as e:
+    print("unsupported", e)
+print(f"{1234567.891:,.2f}", f"{0.256:.1%}", f"{1e10:g}", f"{42:#x} {42:08b} {42:^10}|")
+print(locale.getpreferredencoding(False))
+print(sorted(["b", "A", "a", "B"], key=str.casefold))
+
+#### zoneinfo: many zones, available, fromutc, keys and missing zones
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+from datetime import datetime, timezone, timedelta
+t = datetime(2024, 7, 1, 12, 0, tzinfo=timezone.utc)
+for z in ("Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe", "UTC"):
+    l = t.astimezone(ZoneInfo(z))
+    print(z, l.isoformat(), l.tzname(), l.dst())
+try:
+    ZoneInfo("Mars/Base")
+except ZoneInfoNotFoundError as e:
+    print("missing", e)
+print(len(available_timezones()) > 100)
+print(datetime.now().astimezone().tzinfo is not None)
+import time
+print(time.tzname[0], time.timezone)
+time_s = time.strftime("%Y-%m-%d", time.gmtime(0))
+print(time_s)
+
+#### tempfile: named, spooled, directory, mkstemp, gettempdir
+import tempfile, os, pathlib
+with tempfile.NamedTemporaryFile("w+", suffix=".txt", delete=False) as f:
+    f.write("hello"); name = f.name
+print(pathlib.Path(name).read_text(), name.endswith(".txt")); os.unlink(name)
+with tempfile.TemporaryDirectory(prefix="job-") as d:
+    p = pathlib.Path(d, "a", "b"); p.mkdir(parents=True); (p / "c.txt").write_text("x")
+    print(sorted(os.path.relpath(os.path.join(r, x), d) for r, _, fs in os.walk(d) for x in fs))
+print(os.path.exists(d))
+with tempfile.SpooledTemporaryFile(max_size=10) as s:
+    s.write(b"x" * 20); s.seek(0); print(len(s.read()))
+fd, path = tempfile.mkstemp(); os.write(fd, b"1"); os.close(fd); print(os.stat(path).st_mode & 0o777 == 0o600); os.remove(path)
+print(tempfile.gettempdir())
+with tempfile.TemporaryFile() as t:
+    t.write(b"abc"); t.seek(0); print(t.read())
+
+#### mmap shared, anonymous, with find and resize
+import mmap, os
+with open("m.bin", "w+b") as f:
+    f.write(b"hello world\n" * 100); f.flush()
+    with mmap.mmap(f.fileno(), 0) as m:
+        print(m.size(), m.find(b"world"), m[:5])
+        m[0:5] = b"HELLO"
+        m.flush()
+        m.seek(6); print(m.read(5), m.readline())
+        m.resize(24); print(len(m))
+print(os.path.getsize("m.bin"), open("m.bin", "rb").read(12))
+a = mmap.mmap(-1, 4096); a.write(b"anon"); a.seek(0); print(a.read(4)); a.close()
+with open("m.bin", "rb") as f, mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as m:
+    try:
+        m[0] = 1
+    except TypeError as e:
+        print("read only", e)
+
+#### contextlib: ExitStack, suppress, closing, chdir, nullcontext, redirect
+import contextlib, os, io, pathlib
+
+@contextlib.contextmanager
+def tag(name):
+    print(f"<{name}>")
+    try:
+        yield name
+    except ValueError as e:
+        print("caught", e)
+    finally:
+        print(f"</{name}>")
+
+with tag("a"), tag("b") as b:
+    raise ValueError("in " + b)
+with contextlib.ExitStack() as st:
+    files = [st.enter_context(open(f"f{i}.txt", "w")) for i in range(3)]
+    st.callback(print, "closing")
+print([f.closed for f in files])
+pathlib.Path("sub").mkdir(exist_ok=True)
+with contextlib.chdir("sub"):
+    print(os.path.basename(os.getcwd()))
+print(os.path.exists("f0.txt"))
+with contextlib.suppress(FileNotFoundError):
+    os.remove("nope")
+buf = io.StringIO()
+with contextlib.redirect_stdout(buf):
+    print("hidden")
+    help(len)
+print(buf.getvalue()[:6], "Return the number" in buf.getvalue())
+
+class Conn(contextlib.AbstractContextManager):
+    def __exit__(self, *a): print("exit", a[0]); return False
+with contextlib.nullcontext(5) as five, Conn():
+    print(five)
+
+@contextlib.contextmanager
+def bad():
+    yield 1
+    yield 2
+try:
+    with bad(): pass
+except RuntimeError as e:
+    print(e)
+
+#### concurrent.futures process pool with a module level function and chunks
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, wait, FIRST_COMPLETED
+import os, math
+
+def is_prime(n):
+    if n < 2: return False
+    return all(n % i for i in range(2, int(math.sqrt(n)) + 1))
+
+def main():
+    nums = list(range(10**4, 10**4 + 100))
+    with ProcessPoolExecutor(max_workers=2) as ex:
+        primes = [n for n, p in zip(nums, ex.map(is_prime, nums, chunksize=20)) if p]
+        f = ex.submit(divmod, 17, 5)
+        bad = ex.submit(divmod, 1, 0)
+        print(f.result(), type(bad.exception()).__name__)
+    print(primes)
+    with ThreadPoolExecutor(3, thread_name_prefix="w", initializer=lambda: None) as ex:
+        fs = {ex.submit(pow, i, 2): i for i in range(5)}
+        done, pending = wait(fs)
+        print(sorted((fs[d], d.result()) for d in done), len(pending))
+
+if __name__ == "__main__":
+    main()
+
+#### multiprocessing with queues, events and a worker that fails
+import multiprocessing as mp, os, sys
+
+def worker(q, out):
+    while True:
+        item = q.get()
+        if item is None:
+            break
+        out.put((item, item ** 2))
+
+def crash():
+    raise RuntimeError("boom")
+
+if __name__ == "__main__":
+    q, out = mp.Queue(), mp.Queue()
+    ps = [mp.Process(target=worker, args=(q, out)) for _ in range(2)]
+    for p in ps: p.start()
+    for i in range(6): q.put(i)
+    for _ in ps: q.put(None)
+    res = sorted(out.get() for _ in range(6))
+    for p in ps: p.join()
+    print(res, [p.exitcode for p in ps])
+    with mp.Pool(2) as pool:
+        print(pool.map(abs, [-1, -2]), pool.apply_async(pow, (2, 5)).get(timeout=5))
+    a, b = mp.Pipe()
+    a.send({"k": [1]}); print(b.recv())
+
+#### curses-free terminal output: progress bars, colours, carriage returns, shutil size
+import sys, shutil, time
+size = shutil.get_terminal_size()
+print(size.columns, size.lines)
+for i in range(0, 101, 25):
+    sys.stdout.write(f"\r[{'#' * (i // 10):<10}] {i:3d}%")
+    sys.stdout.flush()
+print()
+print("\033[1;32mOK\033[0m", sys.stdout.isatty(), sys.stdin.isatty())
+try:
+    import os
+    os.get_terminal_size()
+except OSError as e:
+    print("no terminal")
+print("a\bb", "bell\a", "ff\f", sep="|")
+
+#### input in a loop at end of file, with a default and with readline
+import sys
+
+def ask(prompt, default="y"):
+    try:
+        return input(prompt) or default
+    except EOFError:
+        print("(no input)")
+        return default
+
+print(ask("Continue? "))
+print(repr(sys.stdin.read()), repr(sys.stdin.readline()), list(sys.stdin))
+import fileinput, select
+print(list(fileinput.input(files=("-",))))
+
+#### sqlite: types, adapters, functions, aggregates, fts, json, backup
+import sqlite3, datetime, json
+db = sqlite3.connect("app.db", detect_types=sqlite3.PARSE_DECLTYPES)
+db.row_factory = sqlite3.Row
+db.execute("pragma journal_mode=wal"); db.execute("pragma foreign_keys=on")
+db.executescript("create table u(id integer primary key, name text unique, born date); create table o(id integer primary key, uid references u(id) on delete cascade, tot real)")
+with db:
+    db.executemany("insert into u(name, born) values(?,?)", [("ann", "1990-01-02"), ("bob", "1985-05-06")])
+    db.executemany("insert into o(uid, tot) values(?,?)", [(1, 9.5), (1, 3), (2, 1)])
+try:
+    with db:
+        db.execute("insert into u(name) values('cat')"); db.execute("insert into u(name) values('ann')")
+except sqlite3.IntegrityError as e:
+    print(e)
+db.create_function("rev", 1, lambda s: s[::-1])
+class Longest:
+    def __init__(self): self.v = ""
+    def step(self, s): self.v = max(self.v, s, key=len)
+    def finalize(self): return self.v
+db.create_aggregate("longest", 1, Longest)
+for r in db.execute("select name, rev(name) r, sum(tot) t from u join o on o.uid=u.id group by u.id order by t desc"):
+    print(dict(r))
+print(db.execute("select longest(name) from u").fetchone()[0], db.execute("select count(*) from u").fetchone()[0])
+db.execute("create virtual table notes using fts5(body)")
+db.execute("insert into notes values('the quick fox'),('slow dog')")
+print([r[0] for r in db.execute("select body from notes where notes match 'quick OR dog' order by rank")])
+print(db.execute("select json_extract('{\"a\":[1,2]}', '$.a[1]')").fetchone()[0])
+db.execute("delete from u where id=1"); print(db.total_changes > 0, db.execute("select count(*) from o").fetchone()[0])
+db.commit(); db.close()
+import os
+print(os.path.exists("app.db"))
+
+#### logging to stderr by default, warnings captured, and print interleaved
+import logging, warnings
+logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+logging.info("to stderr")
+print("to stdout")
+warnings.warn("careful", DeprecationWarning, stacklevel=1)
+logging.captureWarnings(True)
+warnings.warn("captured")
+print(logging.getLogger().handlers[0].__class__.__name__)
+
+#### csv with Sniffer, DictWriter, quoting, json conversion, and statistics
+import csv, json, io, statistics as st
+from collections import defaultdict
+from pathlib import Path
+Path("d.csv").write_text("id;name;price\n1;\"A; b\";3,50\n2;C;\n3;\"multi\nline\";7,25\n", encoding="utf-8")
+with open("d.csv", newline="", encoding="utf-8") as f:
+    d = csv.Sniffer().sniff(f.read(200), delimiters=";,"); f.seek(0)
+    rows = list(csv.DictReader(f, dialect=d))
+print(d.delimiter, rows)
+pr = [float(r["price"].replace(",", ".")) for r in rows if r["price"]]
+print(st.mean(pr), st.stdev(pr), st.quantiles(pr, n=4))
+out = io.StringIO(); w = csv.DictWriter(out, ["id", "name"], extrasaction="ignore", quoting=csv.QUOTE_NONNUMERIC); w.writeheader(); w.writerows(rows)
+print(repr(out.getvalue()))
+Path("d.json").write_text(json.dumps(rows, indent=2, ensure_ascii=False)); print(Path("d.json").stat().st_size)
+csv.register_dialect("pipe", delimiter="|", lineterminator="\n")
+csv.writer(out2 := io.StringIO(), "pipe").writerow([None, 1.5, "x|y", True]); print(out2.getvalue(), end="")
+print(csv.field_size_limit())
+
+#### builtins of interactive use: help, exit, quit, copyright, license
+import builtins
+print([n for n in ("help", "exit", "quit", "copyright", "credits", "license") if hasattr(builtins, n)])
+print(repr(exit), repr(help)[:20])
+try:
+    exit(3)
+except SystemExit as e:
+    print("exit", e.code)
+try:
+    quit()
+except SystemExit as e:
+    print("quit", e.code)
+
+#### exit called by its builtin name at the end of a script
+print("before")
+exit()
+print("after")
+
+#### pathlib: every operation of a small build tool
+from pathlib import Path, PurePosixPath, PureWindowsPath
+import shutil, os, stat, fnmatch, glob
+root = Path("proj"); (root / "src" / "pkg").mkdir(parents=True); (root / "docs").mkdir()
+for n in ("a.py", "b.py", "c.txt"):
+    (root / "src" / n).write_text(f"# {n}\n")
+(root / "src/pkg/__init__.py").touch()
+print(sorted(p.relative_to(root).as_posix() for p in root.rglob("*.py")))
+print(sorted(p.name for p in root.glob("**/*") if p.is_dir()))
+p = root / "src" / "a.py"
+print(p.stem, p.suffix, p.parts, p.parent.name, p.with_suffix(".bak").name, p.with_stem("z").name, p.is_relative_to(root))
+(root / "run.sh").write_text("#!/bin/sh\n"); (root / "run.sh").chmod(0o755); print(oct((root / "run.sh").stat().st_mode & 0o777), os.access(root / "run.sh", os.X_OK))
+(root / "link").symlink_to("src/a.py"); print((root / "link").readlink(), (root / "link").read_text().strip(), (root / "link").is_symlink())
+(root / "hard").hardlink_to(root / "src/a.py"); print((root / "hard").stat().st_nlink, (root / "hard").samefile(root / "src/a.py"))
+p.rename(root / "src" / "aa.py"); (root / "src" / "b.py").replace(root / "src" / "bb.py")
+print(sorted(os.listdir(root / "src")))
+try:
+    (root / "src").rmdir()
+except OSError as e:
+    print(e.strerror)
+shutil.copytree(root, "copy", symlinks=True, ignore=shutil.ignore_patterns("*.txt"))
+print(sorted(os.path.join(r, f) for r, d, fs in os.walk("copy") for f in fs))
+print(Path(shutil.make_archive("arch", "zip", root)).name, shutil.which("nope"))
+shutil.unpack_archive("arch.zip", "un"); print(sorted(glob.glob("un/**/*.py", recursive=True)))
+shutil.move("copy", "moved"); shutil.rmtree("moved"); print(Path("moved").exists(), shutil.disk_usage(".").total > 0)
+print(PureWindowsPath("C:\\a\\b.txt").as_posix(), PurePosixPath("/a/../b").name, fnmatch.filter(["a.py", "b.c"], "*.py"))
+print(Path("~/x").expanduser() == Path.home() / "x", Path("a/../b").resolve().name, list(Path("proj/src").iterdir()) != [])
+print(Path.cwd() == Path(".").absolute())
+with os.scandir(root) as it:
+    print(sorted((e.name, e.is_dir()) for e in it))
+
+#### os: low level files, umask, utime, xattr, truncate, pipes, dup, statvfs
+import os, stat, time, errno
+fd = os.open("f.bin", os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o640)
+os.write(fd, b"0123456789"); os.lseek(fd, 2, os.SEEK_SET); print(os.read(fd, 3), os.pread(fd, 2, 8), os.pwrite(fd, b"XX", 0))
+os.ftruncate(fd, 5); print(os.fstat(fd).st_size); os.fsync(fd); os.posix_fallocate(fd, 0, 100); print(os.fstat(fd).st_size)
+d = os.dup(fd); os.close(fd); print(os.pread(d, 5, 0)); os.close(d)
+try:
+    os.close(d)
+except OSError as e:
+    print(errno.errorcode[e.errno])
+os.utime("f.bin", (1, 2)); print(os.stat("f.bin").st_mtime)
+old = os.umask(0o077); open("g", "w").close(); os.umask(old); print(oct(os.stat("g").st_mode & 0o777))
+r, w = os.pipe(); os.write(w, b"pipe"); os.close(w); print(os.read(r, 100), os.read(r, 1)); os.close(r)
+print(os.statvfs(".").f_bsize > 0, stat.filemode(os.stat("f.bin").st_mode))
+os.makedirs("x/y/z", exist_ok=True); os.removedirs("x/y/z"); print(os.path.exists("x"))
+print(os.path.commonpath(["/a/b/c", "/a/b/d"]), os.path.relpath("/a/b", "/a/c"), os.path.normpath("a//b/../c"))
+print(os.urandom(4) != os.urandom(4), len(os.getrandom(8)), os.cpu_count() == len(os.sched_getaffinity(0)) or True)
+os.mkfifo("fifo"); print(stat.S_ISFIFO(os.stat("fifo").st_mode))
+rfd = os.open("fifo", os.O_RDONLY | os.O_NONBLOCK); wfd = os.open("fifo", os.O_WRONLY); os.write(wfd, b"q"); print(os.read(rfd, 9))
+print(os.times().user >= 0, os.getloadavg() is not None)
+print(os.listdir("/workspace") == os.listdir(".") if os.path.isdir("/workspace") else True)
+os.chdir("/"); print(os.getcwd())
+
+#### resource, tracemalloc, gc and profilers
+import resource, tracemalloc, gc, sys, time, cProfile, pstats, io, timeit
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > 0, resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 10)
+tracemalloc.start(); x = [bytes(1000) for _ in range(100)]; cur, peak = tracemalloc.get_traced_memory(); print(cur > 90000); print(len(tracemalloc.take_snapshot().statistics("lineno")) > 0); tracemalloc.stop()
+pr = cProfile.Profile(); pr.enable(); sum(i for i in range(1000)); pr.disable()
+s = io.StringIO(); pstats.Stats(pr, stream=s).sort_stats("cumulative").print_stats(3); print("function calls" in s.getvalue())
+print(timeit.timeit("1+1", number=10) >= 0, gc.collect() >= 0, gc.isenabled(), sys.getrefcount([]) > 0)
+try:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)); print("set")
+except (ValueError, OSError) as e:
+    print(e)
+import faulthandler; faulthandler.enable(); print(faulthandler.is_enabled())
+print(sys.getswitchinterval() > 0, sys.flags.optimize, sys.maxsize, sys.byteorder, sys.platform, sys.version_info[:2] >= (3, 9))
+
+#### memory: MemoryError is caught and the program goes on
+try:
+    x = bytearray(10**12)
+except MemoryError as e:
+    print("memory", type(e).__name__)
+print(len(bytearray(10**6)))
+
+#### recursion, deep json, big ints, long strings
+import sys, json
+def depth(n): return 0 if n == 0 else 1 + depth(n - 1)
+try:
+    depth(10**6)
+except RecursionError as e:
+    print("recursion", str(e)[:32])
+sys.setrecursionlimit(20000); print(depth(15000))
+x = []
+for _ in range(900): x = [x]
+print(len(json.dumps(x)))
+try:
+    str(10**5000)
+except ValueError as e:
+    print(str(e)[:24])
+sys.set_int_max_str_digits(0); print(len(str(10**5000)))
+print(len("ab" * 10**6), hash("a") == hash("a"), sum(map(ord, "x" * 1000)))
+import threading
+threading.stack_size(64 * 1024 * 1024)
+t = threading.Thread(target=lambda: print("deep", depth(19000))); t.start(); t.join()
+
+#### typing at run time: pydantic-free validation of dataclasses
+from __future__ import annotations
+import dataclasses as dc, typing as t, enum, json, types
+class Color(enum.StrEnum):
+    RED = enum.auto(); BLUE = "b"
+@dc.dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    name: str
+    tags: list[str] = dc.field(default_factory=list)
+    price: float | None = None
+    color: Color = Color.RED
+    def __post_init__(self):
+        for f in dc.fields(self):
+            hint = t.get_type_hints(type(self))[f.name]
+            args = t.get_args(hint) if isinstance(hint, types.UnionType) else (t.get_origin(hint) or hint,)
+            if not isinstance(getattr(self, f.name), tuple(args)):
+                raise TypeError(f"{f.name}: {hint}")
+print(Item(name="a", price=1.5), dc.asdict(Item(name="b")), dc.replace(Item(name="c"), name="d").name)
+try: Item(name=1)
+except TypeError as e: print(e)
+try: Item(name="x").name = "y"
+except dc.FrozenInstanceError as e: print(e)
+T = t.TypeVar("T", bound=t.Hashable)
+class Box(t.Generic[T]):
+    def __class_getitem__(cls, k): return super().__class_getitem__(k)
+print(Box[int], t.get_args(dict[str, list[int]]), list[int] | None, t.Literal["a"], Color.RED, [c.value for c in Color])
+class Movie(t.TypedDict, total=False):
+    title: t.Required[str]; year: int
+print(Movie.__required_keys__, t.get_type_hints(Movie))
+@t.runtime_checkable
+class Has(t.Protocol):
+    def close(self) -> None: ...
+print(isinstance(open("f", "w"), Has), t.cast(int, "x"), t.assert_type(1, int))
+def f(a: int, /, b: str = "x", *args: int, c: bool, **kw: t.Any) -> None: ...
+import inspect; print(inspect.signature(f), inspect.signature(f).parameters["c"].kind.name)
+
+#### re: a tokenizer, a template engine, unicode classes, flags and catastrophic guard
+import re
+tok = re.compile(r"(?P<num>\d+(?:\.\d*)?)|(?P<id>[^\W\d]\w*)|(?P<op>[-+*/()=])|(?P<ws>\s+)|(?P<bad>.)")
+print([(m.lastgroup, m[0]) for m in tok.finditer("x1 = 3.5*(ünï + 2)$") if m.lastgroup != "ws"])
+def render(t, **kw): return re.sub(r"\{\{\s*(\w+)(?:\|(\w+))?\s*\}\}", lambda m: getattr(str(kw[m[1]]), m[2] or "__str__")(), t)
+print(render("Hi {{ name|upper }}, {{n}}!", name="bob", n=3))
+print(re.sub(r"(?<=\d)(?=(\d{3})+$)", ",", "1234567"), re.split(r"([,;])\s*", "a, b;c"), re.findall(r"(?i)\b(\w)(\w*)\b", "Foo bar"))
+print(re.fullmatch(r"(?x) (\d{4}) - (\d\d) # date", "2024-05").groups(), re.escape("a.b*c"), bool(re.match(r"\A\s*\Z", "")))
+try: re.compile("(unclosed")
+except re.error as e: print(e, e.pos)
+print(re.search(r"(?P<q>['\"]).*?(?P=q)", "say 'hi' now")[0], re.subn("a", "b", "banana", count=2), re.compile("x", re.I | re.M).flags & re.M > 0)
+
+#### decimal money, fractions, rounding modes, contexts and traps
+from decimal import *
+from fractions import Fraction
+getcontext().prec = 28
+print(Decimal("0.1") + Decimal("0.2"), Decimal(1) / 7, Decimal("2.675").quantize(Decimal(".01"), ROUND_HALF_UP), round(2.675, 2))
+with localcontext() as c:
+    c.prec = 5; c.rounding = ROUND_DOWN; print(Decimal(2).sqrt(), +Decimal("1.234567"))
+try: Decimal(1) / 0
+except DivisionByZero as e: print(type(e).__name__)
+print(Decimal("NaN").is_nan(), Decimal("1e3").normalize().to_eng_string(), f"{Decimal('1234567.891'):,.2f}", Decimal("-0"), Decimal("1.10").as_tuple())
+print(Fraction("0.75") + Fraction(1, 3), Fraction(3.14).limit_denominator(100), sum(Fraction(1, n) for n in range(1, 6)))
+print(sum([Decimal("19.99")] * 3), Decimal("100") * Decimal("0.0825"), Decimal(str(1.1)), int(Decimal("3.99")), divmod(Decimal(7), 2))
+
+#### json, zip, tar in memory and streaming, with progress
+import json, zipfile, tarfile, io, gzip, hashlib, zlib, base64, os
+buf = io.BytesIO()
+with zipfile.ZipFile(buf, "w", zipfile.ZIP_DEFLATED) as z:
+    z.writestr("a/b.json", json.dumps({"k": [1, None, True]})); z.writestr(zipfile.ZipInfo("c.txt", (2020, 1, 1, 0, 0, 0)), "hello")
+with zipfile.ZipFile(buf) as z:
+    print(z.namelist(), z.testzip(), json.load(z.open("a/b.json")), z.getinfo("c.txt").date_time)
+    z.extractall("out")
+print(zipfile.Path(buf, "a/").joinpath("b.json").read_text(), zipfile.is_zipfile("nope"))
+with tarfile.open("t.tar.gz", "w:gz") as t:
+    t.add("out", arcname="data"); ti = tarfile.TarInfo("mem"); ti.size = 3; t.addfile(ti, io.BytesIO(b"abc"))
+with tarfile.open("t.tar.gz") as t:
+    print(sorted(t.getnames()), t.extractfile("mem").read()); t.extractall("un")
+print(os.path.exists("un/data/a/b.json"))
+with gzip.open("x.gz", "wt", encoding="utf-8") as f: f.write("línea\n" * 3)
+with gzip.open("x.gz", "rt", encoding="utf-8") as f: print(f.readlines())
+d = zlib.decompressobj(); print(d.decompress(zlib.compress(b"z" * 100))[:3], zlib.crc32(b"a"), base64.b85encode(b"hi"), hashlib.file_digest(open("x.gz", "rb"), "sha256").name)
+try: zipfile.ZipFile(io.BytesIO(b"junk"))
+except zipfile.BadZipFile as e: print(e)
+
+#### threading: rwlock, deadlock-free ordering, timers, thread names, excepthook, main thread
+import threading, time, queue, sched
+lock, res = threading.RLock(), []
+def w(i):
+    with lock:
+        with lock: res.append((i, threading.current_thread().name))
+ts = [threading.Thread(target=w, args=(i,), name=f"T{i}") for i in range(40)]
+[t.start() for t in ts]; [t.join() for t in ts]; print(len(res), sorted(res)[0], threading.active_count(), threading.main_thread().name)
+c = threading.Condition(); items = []
+def cons():
+    with c:
+        ok = c.wait_for(lambda: len(items) == 3, timeout=5); print("cons", ok, items)
+t = threading.Thread(target=cons); t.start()
+for i in range(3):
+    with c: items.append(i); c.notify_all()
+t.join()
+b = threading.Barrier(3); order = []
+ts = [threading.Thread(target=lambda: (b.wait(), order.append(1))) for _ in range(3)]; [t.start() for t in ts]; [t.join() for t in ts]; print(order, b.n_waiting)
+s = threading.BoundedSemaphore(1); s.acquire(); s.release()
+try: s.release()
+except ValueError as e: print(e)
+pq = queue.PriorityQueue(); [pq.put(x) for x in (3, 1, 2)]; print([pq.get() for _ in range(3)])
+try: pq.get(timeout=0.01)
+except queue.Empty: print("empty")
+sc = sched.scheduler(); sc.enter(0.02, 1, print, ("second",)); sc.enter(0.01, 1, print, ("first",)); sc.run()
+d = threading.local(); d.x = 1; th = threading.Thread(target=lambda: print(hasattr(d, "x"))); th.start(); th.join()
+print(threading.get_native_id() > 0, threading.get_ident() > 0)
+try:
+    threading.Thread(target=print, args=("max threads ok",)).start()
+except RuntimeError as e: print(e)
+
+#### fifty threads at once sleep and add
+import threading, time
+n = 0; l = threading.Lock()
+def f():
+    global n
+    time.sleep(0.2)
+    with l: n += 1
+ts = [threading.Thread(target=f) for _ in range(50)]
+for t in ts: t.start()
+for t in ts: t.join()
+print(n)
+
+#### graphics without libraries: PNG, BMP, PPM, SVG and an ASCII chart
+import struct, zlib, os, math
+def png(path, w, h, px):
+    raw = b"".join(b"\0" + bytes(v for x in range(w) for v in px(x, y)) for y in range(h))
+    ch = lambda t, d: struct.pack(">I", len(d)) + t + d + struct.pack(">I", zlib.crc32(t + d))
+    open(path, "wb").write(b"\x89PNG\r\n\x1a\n" + ch(b"IHDR", struct.pack(">2I5B", w, h, 8, 2, 0, 0, 0)) + ch(b"IDAT", zlib.compress(raw)) + ch(b"IEND", b""))
+png("a.png", 8, 8, lambda x, y: (x * 30, y * 30, 128)); print(os.path.getsize("a.png") > 50, open("a.png", "rb").read(8))
+open("c.svg", "w").write('<svg xmlns="http://www.w3.org/2000/svg"><rect width="1" height="1"/></svg>')
+for x in range(0, 361, 60): print(f"{x:4d} {'*' * int(10 + 8 * math.sin(math.radians(x)))}")
+
+#### ctypes: libc functions, structures, callbacks, errno
+import ctypes, ctypes.util
+libc = ctypes.CDLL(None)
+print(libc.abs(-5), libc.strlen(b"hello"))
+class P(ctypes.Structure):
+    _fields_ = [("x", ctypes.c_int), ("y", ctypes.c_double)]
+p = P(1, 2.5); print(p.x, p.y, ctypes.sizeof(P))
+CMP = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_int))
+arr = (ctypes.c_int * 5)(5, 1, 4, 2, 3)
+libc.qsort(arr, 5, ctypes.sizeof(ctypes.c_int), CMP(lambda a, b: a[0] - b[0])); print(list(arr))
+b = ctypes.create_string_buffer(b"abc", 10); print(b.value, len(b.raw), ctypes.string_at(b, 2))
+m = ctypes.CDLL("libm.so.6"); m.sqrt.restype = ctypes.c_double; m.sqrt.argtypes = [ctypes.c_double]; print(m.sqrt(2.0))
+
+#### generators, async generators, aiter and closing order at the end
+import asyncio
+async def agen():
+    try:
+        for i in range(3):
+            await asyncio.sleep(0)
+            yield i
+    finally:
+        print("agen closed")
+async def main():
+    async for x in agen():
+        if x == 1: break
+    print([x async for x in agen()])
+    g = agen(); print(await anext(g)); await g.aclose()
+    async with asyncio.timeout(1):
+        print(await asyncio.gather(*(asyncio.sleep(0.01 * (3 - i), i) for i in range(3))))
+    try:
+        async with asyncio.TaskGroup() as tg:
+            tg.create_task(asyncio.sleep(1)); tg.create_task(fail())
+    except* ValueError as eg: print(eg.exceptions)
+    r = await asyncio.to_thread(sum, [1, 2]); print(r)
+    proc = asyncio.create_task(asyncio.sleep(10)); proc.cancel()
+    try: await proc
+    except asyncio.CancelledError: print("cancelled")
+    async with asyncio.Runner if False else asyncio.Lock(): print("locked")
+async def fail(): raise ValueError("x")
+asyncio.run(main())
+with asyncio.Runner() as r: print(r.run(asyncio.sleep(0, "runner")))
+print(asyncio.new_event_loop().run_until_complete(asyncio.sleep(0, 5)))
+
+#### nest: asyncio.run inside async code, get_event_loop, un-awaited coroutine
+import asyncio, warnings
+async def inner(): return 1
+async def outer():
+    try: asyncio.run(inner())
+    except RuntimeError as e: print(e)
+    loop = asyncio.get_running_loop()
+    f = loop.create_future(); loop.call_later(0.01, f.set_result, "fut"); print(await f)
+    loop.call_soon_threadsafe(print, "soon"); await asyncio.sleep(0.01)
+    print(await loop.run_in_executor(None, lambda: "exec"))
+    q = asyncio.Queue(maxsize=1)
+    async def prod():
+        for i in range(3): await q.put(i)
+    t = asyncio.create_task(prod(), name="prod"); print(t.get_name(), [await q.get() for _ in range(3)])
+    r, w = await asyncio.open_connection(*(await asyncio.start_server(lambda r, w: w.close(), "127.0.0.1", 0)).sockets[0].getsockname())
+    print(await r.read()); w.close()
+asyncio.run(outer())
+print(asyncio.iscoroutinefunction(outer))

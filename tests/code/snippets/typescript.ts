@@ -454,3 +454,85 @@ class Lru<K extends PropertyKey, V> { #map = new Map<K, V>(); constructor(public
   set(k: K, v: V): this { this.#map.delete(k); this.#map.set(k, v); if (this.#map.size > this.max) { const [old] = this.#map.keys(); this.onDrop?.(old!, this.#map.get(old!)!); this.#map.delete(old!); } return this; }
   get keys(): readonly K[] { return [...this.#map.keys()]; } }
 const dropped: string[] = []; const cache = new Lru<string, { n: number }>(2, (k, { n }) => dropped.push(`${k}=${n}`)); cache.set('a', { n: 1 }).set('b', { n: 2 }).get('a'); cache.set('c', { n: 3 }); console.log(cache.keys, dropped, cache.get('b')?.n ?? 'gone', cache.max satisfies number);
+
+//// generics: a typed cache with constraints, overloads and default type parameters
+interface Entity { id: number }
+type Id<T extends Entity = Entity> = T['id'];
+class Cache<K extends string | number, V = unknown> implements Iterable<[K, V]> {
+  private readonly m = new Map<K, V>(); constructor(public readonly max: number = 3) {}
+  get(k: K): V | undefined; get(k: K, d: V): V; get(k: K, d?: V): V | undefined { return this.m.get(k) ?? d; }
+  set(k: K, v: V): this { if (this.m.size >= this.max) this.m.delete(this.m.keys().next().value!); this.m.set(k, v); return this; }
+  *[Symbol.iterator](): IterableIterator<[K, V]> { yield* this.m; }
+}
+const c = new Cache<string, Entity>(2).set('a', { id: 1 }).set('b', { id: 2 }).set('c', { id: 3 });
+console.log([...c], c.get('a'), c.get('z', { id: 0 }), c.max, c);
+function pick<T extends object, K extends keyof T>(o: T, ...ks: K[]): Pick<T, K> { return Object.fromEntries(ks.map((k) => [k, o[k]])) as Pick<T, K>; }
+console.log(pick({ a: 1, b: 'x', c: true }, 'a', 'c'));
+const group = <T, K extends PropertyKey>(xs: readonly T[], f: (x: T) => K): Partial<Record<K, T[]>> => xs.reduce((r, x) => { (r[f(x)] ??= []).push(x); return r; }, {} as Record<K, T[]>);
+console.log(group([1, 2, 3, 4], (x) => (x % 2 ? 'odd' : 'even')) satisfies Partial<Record<string, number[]>>);
+let id: Id = 5 as const; console.log(id!, <number>id, (id as unknown) as string);
+
+//// enums in switch, declare, const enum across namespace, enum as a map
+enum Level { Debug = 1, Info, Warn = 1 << 3, Error = Warn | 1, Fatal = 'x'.length }
+const enum Dir { Up = 'UP', Down = 'DOWN' }
+namespace Geo { export enum Shape { Circle, Square } export const area = (s: Shape, n: number) => s === Shape.Circle ? +(Math.PI * n * n).toFixed(2) : n ** 2; export namespace Deep { export const v = Shape.Square; } }
+console.log(Level, Level[2], Level.Error, Level.Fatal, Dir.Up, Geo.Shape, Geo.area(Geo.Shape.Square, 3), Geo.Deep.v, Geo.area(0, 1));
+function name(l: Level): string { switch (l) { case Level.Debug: return 'd'; case Level.Info: return 'i'; default: return Level[l] ?? 'other'; } }
+console.log([1, 2, 8, 9, 77].map(name), Object.values(Level).filter((v) => typeof v === 'number'), (Object.keys(Level) as (keyof typeof Level)[]).length);
+declare const VERSION: string; declare function ext(): void; console.log(typeof VERSION, typeof ext);
+
+//// decorators with metadata, memo, bound, logged and validated classes
+function logged<This, A extends unknown[], R>(f: (this: This, ...a: A) => R, ctx: ClassMethodDecoratorContext) { return function (this: This, ...a: A): R { console.log(`-> ${String(ctx.name)}(${a})`); const r = f.apply(this, a); console.log('<-', r); return r; }; }
+const bound = (_: unknown, ctx: ClassMethodDecoratorContext) => { ctx.addInitializer(function (this: any) { this[ctx.name] = this[ctx.name].bind(this); }); };
+const min = (n: number) => (_: undefined, ctx: ClassFieldDecoratorContext) => (v: number) => { if (v < n) throw new RangeError(`${String(ctx.name)} < ${n}`); return v; };
+function registered<T extends new (...a: any[]) => object>(c: T, ctx: ClassDecoratorContext): T { console.log(ctx.kind, ctx.name); return c; }
+@registered class Acc { @min(0) balance = 5; @logged deposit(n: number) { return (this.balance += n); } @bound get2() { return this.balance; } static #n = 0; @logged static count() { return ++Acc.#n; } accessor rate = 0.5; }
+const a = new Acc(); a.deposit(3); const { get2 } = a; console.log(get2(), Acc.count(), a.rate);
+
+//// using declarations: files, locks, order of disposal and suppressed errors
+class Res implements Disposable { constructor(readonly n: string) { console.log('open', n); } [Symbol.dispose]() { console.log('close', this.n); } }
+class ARes implements AsyncDisposable { constructor(readonly n: string) {} async [Symbol.asyncDispose]() { await null; console.log('aclose', this.n); } }
+function work() { using a = new Res('a'); using b = new Res('b'); using n = null; console.log(a.n + b.n); return 'done'; }
+console.log(work());
+async function awork() { await using x = new ARes('x'); using y = new Res('y'); for (using z of [new Res('1'), new Res('2')]) console.log(z.n); throw new Error('inside'); }
+awork().catch((e) => console.log(e.message));
+try { using bad = { [Symbol.dispose]() { throw new Error('dispose'); } }; throw new Error('body'); } catch (e: any) { console.log(e.name, e.error?.message, e.suppressed?.message); }
+
+//// satisfies, const type parameters, template literals, branded types, assertion functions, exhaustive checks
+type Brand<T, B extends string> = T & { readonly __b: B }; type UserId = Brand<string, 'UserId'>; const uid = 'u1' as UserId;
+type Route = `/${string}` | `${'GET' | 'POST'} ${string}`; const routes = { home: '/', list: 'GET /items' } as const satisfies Record<string, Route>;
+const tuple = <const T extends readonly unknown[]>(...t: T): T => t; console.log(tuple(1, 'a', { k: [1] }), routes.list, uid);
+function assertIsString(v: unknown, m?: string): asserts v is string { if (typeof v !== 'string') throw new TypeError(m ?? 'not a string'); }
+try { assertIsString(5); } catch (e) { if (e instanceof Error) console.log(e.message); }
+type Shape = { kind: 'c'; r: number } | { kind: 's'; a: number }; const area = (s: Shape): number => { switch (s.kind) { case 'c': return s.r; case 's': return s.a ** 2; default: { const _x: never = s; return _x; } } }; console.log(area({ kind: 's', a: 3 }));
+abstract class Base<T> { protected abstract make(): T; static create<U extends Base<unknown>>(this: new () => U): U { return new this(); } run() { return this.make(); } declare readonly ghost: string; }
+class D extends Base<number> { override make() { return 42; } get v(): number { return this.run(); } set v(n: number) { console.log('set', n); } } const d = D.create(); d.v = 2; console.log(d.v, 'ghost' in d);
+type Fn = { (x: number): string; prop: number; new (s: string): Date }; const arr: ReadonlyArray<[a: string, b?: number]> = [['x'], ['y', 2]]; for (const [k, v = 0] of arr) console.log(k, v);
+let o: { a?: { b?: () => number } } = {}; console.log(o.a?.b?.() ?? 'none', o!.a, (o as any)['a']?.['b']); label: for (const i of [1, 2]) { for (;;) { continue label; } }
+export type { Shape }; export interface X { y: string } export default d; export const z = 1, w: number = 2;
+
+//// imports of types and node modules, import type, inline type modifiers, import equals, export assignment-free
+import fs, { type Stats, existsSync } from 'node:fs'; import type { IncomingMessage } from 'node:http'; import * as path from 'node:path'; import { EventEmitter } from 'events';
+class Bus extends EventEmitter<{ ready: [n: number] }> {} const b = new Bus(); b.once('ready', (n) => console.log('ready', n)); b.emit('ready', 7);
+fs.writeFileSync('x.json', JSON.stringify({ ok: true })); const s: Stats = fs.statSync('x.json'); console.log(s.size, existsSync('x.json'), path.extname('x.json'));
+const data = JSON.parse(fs.readFileSync('x.json', 'utf8')) as { ok: boolean }; console.log(data.ok); const req: IncomingMessage | null = null; console.log(req);
+for await (const x of (async function* (): AsyncGenerator<number, void, unknown> { yield 1; yield 2; })()) console.log(x);
+const results = await Promise.allSettled<number>([Promise.resolve(1), Promise.reject(new Error('no'))]); console.log(results.map((r) => r.status === 'fulfilled' ? r.value : (r.reason as Error).message));
+
+//// class features: private methods, static blocks, index signatures, parameter properties, optional methods, this types, mixins
+type Ctor<T = {}> = new (...a: any[]) => T; const Timed = <B extends Ctor>(B: B) => class extends B { t = 1; stamp(): string { return `t${this.t}`; } };
+class P { static #c = 0; static { this.#c = 10; } #x: number; constructor(private a: string, protected readonly b = 2, public c?: string) { this.#x = P.#c++; } #m() { return this.a + this.#x; } m(): this { console.log(this.#m(), this.b, #x in this); return this; } opt?(): void; [k: string]: any; static is(o: unknown): o is P { return typeof o === 'object' && o !== null && #x in o; } }
+const TP = Timed(P); const p = new TP('z'); p.m().m(); console.log(p.stamp(), P.is(p), P.is({}), p.opt?.(), p);
+const o = { get full() { return 'f'; }, async *gen() { yield 1; }, ['k' + 1]: 2, 'q-r'() { return 3; }, __proto__: { inh: 1 } }; console.log(o.full, o.k1, o['q-r'](), (o as any).inh);
+function f(this: { n: number }, ...r: [number, ...string[]]) { return this.n + r.length; } console.log(f.call({ n: 1 }, 2, 'a')); console.log(((x?: number, y: number = x ?? 5) => y)());
+function over(a: string): string; function over(a: number): number; function over(a: any) { return a; } console.log(over(1), over('s')); var u!: number; console.log(u, typeof u as any satisfies string);
+unique: { const sym: unique symbol = Symbol('q'); type Q = typeof sym; console.log(sym.description); break unique; }
+
+//// JSX absent: an error is not hidden; generics arrow in ts; regex vs comments; types named like values; ASI
+type type = string; let type: type = 'type'; const as = 1 as number; const of = [1]; for (const x of of) console.log(x, type, as); const satisfies = 2; console.log(satisfies satisfies number);
+let g = <T,>(x: T) => x; console.log(g<string>('a'), g(1) as number < 2); const re = /a\/\/b/g; console.log(re.source, 4 / 2 / 1); let any: any = 1, never = 2, infer = 3, keyof = 4, is = 5, out = 6; console.log(any + never + infer + keyof + is + out)
+interface namespace { module: number } const module_: namespace = { module: 1 }; let abstract = 1; abstract
+console.log(module_.module, abstract)
+const x = { a: 1 } as { a: number }
+;[1, 2].forEach((n: number): void => { console.log(n) })
+let y = x.a as any as string | undefined, z = y!; console.log(z); type F = (a: number) => asserts a is 5; type N = abstract new () => void; var fn = function <T>(this: void, a?: T): a is T { return true }; console.log(fn())
