@@ -309,6 +309,12 @@ static int find_packages(struct code_run *c, struct err *err) {
     return 0;
 }
 
+/* Before anything runs: afterwards what the code has written would be lost. */
+static int check_workspace(const struct code_run_options *o, struct err *err) {
+    cleanup_fd int dir = o->workspace ? open(o->workspace, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    return o->workspace && dir < 0 ? err_set(err, "--workspace %s: %s", o->workspace, strerror(errno)) : 0;
+}
+
 static int read_all(struct code_run *c, const struct cli_rest *rest, struct err *err) {
     for (size_t i = 0; i < rest->operand_count; i++) {
         struct code_run_item *item = &c->items[c->count++];
@@ -329,7 +335,7 @@ static int code_run_run(const void *options, const struct cli_rest *rest) {
     int status = CLI_OK;
     enum cli_exit failed = CLI_FAILED;
     struct spawn *spawn = NULL;
-    if (find_packages(c, &err) != 0 || read_all(c, rest, &err) != 0)
+    if (check_workspace(c->options, &err) != 0 || find_packages(c, &err) != 0 || read_all(c, rest, &err) != 0)
         status = cli_fail(CLI_USAGE, &err);
     else if (!(spawn = spawn_start(&err)) || run_all(c, spawn, &failed, &err) != 0)
         status = cli_fail(failed, &err);

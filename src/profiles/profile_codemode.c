@@ -38,6 +38,8 @@ static void format_run(struct code_job *j, const struct sandbox_outcome *o, stru
         put_failure(j, o, &a, &out);
         if (o->out.len)
             buf_printf(&out, "\nOutput:\n%.*s", SLICE_FMT(shape_text(o->out, CODE_RESULT_MAX)));
+        if (o->err.len)
+            buf_printf(&out, "\nErrors/Warnings:\n%.*s", SLICE_FMT(shape_text(o->err, CODE_RESULT_MAX)));
         code_answer_text(answer, buf_slice(&out));
         answer->is_error = true;
         return;

@@ -65,3 +65,14 @@ os.makedirs("src/.GIT"); open("src/.GIT/config", "w").write("evil")`);
   assert.ok(!existsSync(at('.git/hooks/post-commit')));
   assert.deepEqual((await json('list_workspace_files')).files, ['made.txt', 'run.sh', 'src/data.csv']);
 });
+
+test('code run --workspace: a directory that is not there is refused before the code runs', async () => {
+  const file = join(tempDir(), 'writes.py');
+  writeFileSync(file, 'open("kept.txt", "w").write("1")\nprint("ran")\n');
+  for (const [place, why] of [[join(tempDir(), 'none'), /No such file or directory/], [file, /Not a directory/]]) {
+    const { code, stdout, stderr } = await cli(['code', 'run', '--workspace', place, file]);
+    assert.deepEqual([code, stdout], [2, '']);
+    assert.match(stderr, why);
+    assert.ok(stderr.includes(`--workspace ${place}`), stderr);
+  }
+});

@@ -382,8 +382,8 @@ test('codemode: fetch reaches the code-mode endpoints and nothing else', async (
   assert.deepEqual(await say('console.log("hi")'), [false, ['Output:\nhi\n']]);
   assert.deepEqual(await say('const x = 1;', { typescript: false }), [false, ['Code executed successfully with no output.']]);
   assert.deepEqual(await say('console.error("w")'), [false, ['Code executed successfully with no output.', 'Errors/Warnings:\nw\n']]);
-  const [failed, [text]] = await say('console.log(1)\nthrow new Error("boom")');
-  assert.ok(failed && /^Code execution failed\.\n\nError Details:\n[^]*boom/.test(text), text);
+  const [failed, [text]] = await say('console.log(1)\nconsole.error("w")\nthrow new Error("boom")');
+  assert.ok(failed && /^Code execution failed\.\n\nError Details:\n[^]*boom[^]*\nOutput:\n1\n\nErrors\/Warnings:\nw\n/.test(text), text);
   const calls = `const base = "http://localhost:3001/mcp";
     const servers = await (await fetch(base + "/servers")).json();
     const { tools } = await (await fetch(base + "/code/tools")).json();
