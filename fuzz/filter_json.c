@@ -18,6 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!engine)
         CHECK(pii_engine_new(NULL, 0, &engine, NULL) == 0);
     filter_options_set(&opt, FILTER_TOKENIZE);
+    opt.modes[PII_PERSON] = opt.modes[PII_STREET_ADDRESS] = opt.modes[PII_URL] = FILTER_TOKENIZE;
     struct filter_memory *memory = filter_memory_new();
     struct filter_scope *scope = filter_scope_new(engine, key, filter_memory_vault(memory));
     cleanup_buf struct buf hidden;

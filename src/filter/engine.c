@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "filter/detect.h"
+#include "filter/people.h"
 #include "filter/preserve.h"
 
 #define LITERAL_MIN 8 /* characters of the shortest text that can be a token */
@@ -558,7 +559,8 @@ void pii_engine_scan(const struct pii_engine *e, const struct pii_options *opt, 
         out->full = true;
         return;
     }
-    if (text.len < SHORTEST && !e->rules)
+    const bool words = (opt->kinds & PII_WORDS) != 0;
+    if (text.len < SHORTEST && !e->rules && !words)
         return;
     struct detect_memory memory;
     struct detect d = {
@@ -584,5 +586,9 @@ void pii_engine_scan(const struct pii_engine *e, const struct pii_options *opt, 
         pii_rules_scan(&d);
     if (d.key.len)
         pii_secret_value(&d);
+    if (words)
+        pii_people_scan(&d);
+    if (opt->kinds & PII_BIT(PII_STREET_ADDRESS))
+        pii_streets_scan(&d);
     pii_spans_settle(out, first);
 }

@@ -43,7 +43,7 @@ struct pass {
 
 void filter_options_set(struct filter_options *opt, enum filter_mode mode) {
     for (size_t i = 0; i <= FILTER_MODE_CUSTOM; i++)
-        opt->modes[i] = i == PII_URL ? FILTER_OFF : mode;
+        opt->modes[i] = i < PII_BUILTIN && PII_OPTIONAL & PII_BIT(i) ? FILTER_OFF : mode;
 }
 
 int filter_mode_from(struct slice name) {

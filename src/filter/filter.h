@@ -62,7 +62,7 @@ enum filter_result {
     FILTER_FAILED,  /* a ceiling or a full vault: do not forward */
 };
 
-/* All kinds in one mode; URL stays off unless modes[PII_URL] is set. */
+/* All kinds of PII_DEFAULT in one mode, the others off. */
 void filter_options_set(struct filter_options *opt, enum filter_mode mode);
 /* "off", "tokenize", "redact", "block", "report"; -1 for others. */
 int filter_mode_from(struct slice name);

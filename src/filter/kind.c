@@ -13,6 +13,8 @@ static const char *const names[PII_BUILTIN] = {
     [PII_SECRET] = "SECRET",
     [PII_NATIONAL_ID] = "NATIONAL_ID",
     [PII_CRYPTO] = "CRYPTO",
+    [PII_PERSON] = "PERSON",
+    [PII_STREET_ADDRESS] = "STREET_ADDRESS",
     [PII_LITERAL] = "LITERAL",
 };
 

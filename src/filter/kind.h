@@ -17,16 +17,20 @@ enum pii_kind {
     PII_SECRET,
     PII_NATIONAL_ID,
     PII_CRYPTO,
+    PII_PERSON,
+    PII_STREET_ADDRESS,
     PII_LITERAL, /* input text that looks like one of our tokens; always tokenized */
     PII_BUILTIN, /* the number of built-in kinds; custom rule i has kind PII_BUILTIN + i */
 };
 
 #define PII_KINDS_MAX (PII_BUILTIN + PII_RULES_MAX)
 #define PII_BIT(kind) (UINT64_C(1) << (kind))
-/* URL is off by default; custom rules share one bit. */
+/* Found only where they are named; custom rules share one bit. */
 #define PII_BIT_CUSTOM PII_BIT(PII_BUILTIN)
-#define PII_ALL ((PII_BIT(PII_BUILTIN) - 1) & ~PII_BIT(PII_LITERAL)) | PII_BIT_CUSTOM
-#define PII_DEFAULT ((PII_ALL) & ~PII_BIT(PII_URL))
+#define PII_ALL (((PII_BIT(PII_BUILTIN) - 1) & ~PII_BIT(PII_LITERAL)) | PII_BIT_CUSTOM)
+#define PII_WORDS (PII_BIT(PII_PERSON) | PII_BIT(PII_STREET_ADDRESS)) /* readers that look at every word */
+#define PII_OPTIONAL (PII_BIT(PII_URL) | PII_WORDS)
+#define PII_DEFAULT (PII_ALL & ~PII_OPTIONAL)
 
 /* Name of a built-in kind. */
 const char *pii_kind_name(enum pii_kind kind);

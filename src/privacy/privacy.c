@@ -133,7 +133,7 @@ static bool is_detected(const struct core *core, unsigned kind) {
     bool looks = pii->mode != FILTER_OFF;
     for (size_t i = 0; i < core->server_count && !looks; i++)
         looks = core->servers[i] && core->servers[i]->pii_set && core->servers[i]->pii != FILTER_OFF;
-    if (looks && kind != PII_URL)
+    if (looks && !(kind < PII_BUILTIN && PII_OPTIONAL & PII_BIT(kind)))
         return true;
     for (size_t i = 0; i < pii->rules->mode_count; i++)
         if (pii->rules->modes[i].kinds >> slot & 1 && pii->rules->modes[i].mode != FILTER_OFF)

@@ -61,7 +61,7 @@ static int read_kind(const struct pii_rules *r, const struct tree *t, uint64_t *
     return err_set(err, "line %u: there is no kind `%.*s`", t->line, SLICE_FMT(t->text));
 }
 
-/* Without a list: everything but URL, which is detected only where it is named. */
+/* Without a list: everything but the kinds that are detected only where they are named. */
 static int read_kinds(const struct pii_rules *r, const struct tree *rule, uint64_t *ret_kinds,
                       struct err *err) {
     const struct tree *list = tree_get(rule, "kinds");

@@ -83,6 +83,21 @@ describe('tokenize', () => {
     assert.deepEqual((await plain.ask('tools/list', {})).tools, tools);
   });
 
+  test('names and street addresses are found only where a rule asks for them', async (t) => {
+    const rules = tempFile('rules.yaml', 'version: "1"\nresults:\n  - {tool: crm, kinds: [PERSON, STREET_ADDRESS], mode: tokenize}\n');
+    const w = await world(t, { args: ['--pii', 'tokenize', '--pii-rules', rules] });
+    const person = { full_name: 'Ana Silva', mailing_street: 'Storgatan 12 B', city: 'Lund' };
+    w.next = { content: [{ type: 'text', text: JSON.stringify(person) }], structuredContent: person };
+    assert.deepEqual((await w.call('other', {})).structuredContent, person);
+    const { structuredContent: seen, content } = await w.call('crm', {});
+    assert.match(seen.full_name, TOKEN('PERSON'));
+    assert.match(seen.mailing_street, TOKEN('STREET_ADDRESS'));
+    assert.equal(seen.city, 'Lund');
+    assert.deepEqual(JSON.parse(content[0].text), seen);
+    await w.call('send', seen);
+    assert.deepEqual(w.calls.at(-1).arguments, person);
+  });
+
   test('untouched parts keep their bytes', async (t) => {
     const w = await world(t);
     const raw = `{"content":[{"type":"text" , "text":"a\\u0041 ${EMAIL} \\/ é"}],"n":1.50, "e":1E2}`;
