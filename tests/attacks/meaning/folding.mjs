@@ -30,11 +30,13 @@ const CONVERT = { integer: number, number, string, boolean: flag, integers: list
   map: (value) => object(value) && Object.values(value).every((part) => typeof part === 'number') ? value : undefined,
   nested: (value) => object(value) && typeof value.amount === 'number' && ['string', 'undefined'].includes(typeof value.label) ? { amount: value.amount, label: value.label } : undefined };
 
-function bindAll({ params, aliases, defaults }, given) {
-  const found = { ...given };
+// Tools with an odd number use what stands last, their own name or a further one, as Jackson does.
+function bindAll({ name: tool, params, aliases, defaults }, given) {
+  const found = { ...given }, keys = Object.keys(given), takesLast = Number(tool.slice(1)) % 2 === 1;
   for (const [name, [alias, how]] of Object.entries(aliases)) {
     const at = given[alias], value = CONVERT[params[name]](how === 'name' ? at : how === 'member' ? at?.value : at?.[0]);
-    if (!Object.keys(given).some((key) => fold(key) === fold(name)) && value !== undefined) found[name] = value;
+    const own = keys.findLastIndex((key) => fold(key) === fold(name)), other = keys.indexOf(alias);
+    if ((own < 0 || (takesLast && other > own)) && value !== undefined) found[name] = value;
   }
   return { ...defaults, ...bind(params, found) };
 }
