@@ -184,11 +184,21 @@ bool policy_value_may_be_json(struct slice text) {
     return text.len && (text.ptr[0] == '[' || text.ptr[0] == '{');
 }
 
+/* Words that some readers take for 0 (Jackson: `null`) or for 1. */
+static bool is_number_word(struct slice text, double number) {
+    static const char *const zero[] = {"null", "none", "nil", "false", "no", "off", NULL};
+    static const char *const one[] = {"true", "yes", "on", NULL};
+    return (number == 0 && slice_is_any_nocase(text, zero)) ||
+           (number == 1 && slice_is_any_nocase(text, one));
+}
+
 /* "5000", "5e3" and " 5_000" against 5000. */
 static enum truth number_from_text(struct slice text, const struct constant *c, struct arena *a) {
     struct policy_order order;
     if (slice_eq(text, c->text))
         return TRUTH_YES;
+    if (is_number_word(slice_trim(text), c->number))
+        return TRUTH_UNSURE;
     bool leads_with_zero = text.len > 1 && text.ptr[0] == '0' && text.ptr[1] != '.';
     if (!policy_number_is(text) || leads_with_zero)
         return may_be_number(text) ? TRUTH_UNSURE : TRUTH_NO;

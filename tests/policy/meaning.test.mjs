@@ -283,3 +283,12 @@ test('long but honest calls are judged', () => {
   judged({ path: 'args.a', op: 'regex', value: '^[^@]+@example\\.com$' }, [{ a: 'x@example.com' }], [{ a: text }]);
   judged({ path: 'args.a[*]', op: 'in', value: ['a', 'b'], match: 'any' }, [{ a: [...Array(20000).fill('c'), 'a'] }], [{ a: Array(20000).fill('c') }]);
 });
+
+test('words that a server may read as 0 or 1 are not certainly different from these numbers', () => {
+  const verdict = (value, x) => simulate([{ id: 1, policy: { version: '1', default: 'deny', tools: { t: { deny_if: [{ conditions: [{ path: 'args.x', op: 'eq', value }] }] } } }, steps: [{ call: { name: 't', arguments: { x } } }] }])[0].steps[0].verdict;
+  for (const [value, ...words] of [[0, 'null', ' NULL ', 'none', 'false', 'off'], [1, 'true', 'Yes', 'on']]) {
+    for (const word of words) assert.equal(verdict(value, word), 'deny', `${word} against ${value}`);
+    for (const word of ['nullable', 'prod', 'offer', 'nothing']) assert.equal(verdict(value, word), 'allow', `${word} against ${value}`);
+  }
+  assert.equal(verdict(5, 'null'), 'allow');
+});
