@@ -193,11 +193,12 @@ void io_conn_again(struct io_conn *c) {
         io_conn_in_commit(c, 0);
 }
 
-/* While the rest of a long message is awaited, the kernel wakes the loop when all of it is there, not for
- * each piece. It wakes it earlier if it has no room for more. */
-static void await_rest(struct io_conn *c, size_t rest) {
+/* While a long message arrives, the kernel wakes the loop when as much has come as the last time, not for
+ * each piece: awaiting more could stall a sender with a small buffer, which needs to hear that its bytes were
+ * read. */
+static void await_more(struct io_conn *c, size_t more) {
     uv_os_fd_t fd;
-    const int bytes = rest >= IO_AWAIT_BYTES && rest <= INT32_MAX ? (int)rest : 1;
+    const int bytes = more >= IO_AWAIT_BYTES && more <= INT32_MAX ? (int)more : 1;
     if (bytes == c->in_awaited || c->is_pipe || c->layer || uv_fileno((uv_handle_t *)&c->uv.stream, &fd) < 0)
         return;
     if (setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes)) == 0)
@@ -208,10 +209,10 @@ bool io_conn_in_commit(struct io_conn *c, size_t len) {
     c->in_end += (uint32_t)len;
     size_t have = c->in_end - c->in_start;
     if (have < c->in_want) {
-        await_rest(c, c->in_want - have);
+        await_more(c, len < c->in_want - have ? len : c->in_want - have);
         return true;
     }
-    await_rest(c, 0);
+    await_more(c, 0);
     c->in_want = 0;
     c->in_handler = true;
     size_t used = c->handlers->data(c, c->owner, c->in, c->in->data + c->in_start, have);

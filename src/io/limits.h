@@ -8,7 +8,7 @@
 #define IO_BURST_BYTES 2048      /* queued bytes that are sent before the next of many messages is read */
 #define IO_LARGE_BYTES 65536     /* queued bytes that are sent before the next read: they are still cached */
 #define IO_GATHER_POLLS 16       /* polls for which a gathered task is delayed */
-#define IO_AWAIT_BYTES 131072    /* a rest of a message from which on it is awaited as a whole */
+#define IO_AWAIT_BYTES 65536     /* when as much of a message came at once, as much is awaited */
 #define IO_COPY_MAX 16384        /* smaller pieces are copied together, larger ones are referenced */
 #define IO_LINGER_MS 1000        /* how long a finished connection waits for its peer to close */
 #define IO_REST_MS 1000          /* how long memory of large messages is kept for the next ones */

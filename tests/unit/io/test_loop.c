@@ -248,19 +248,18 @@ static size_t take_long(struct io_conn *c, void *owner, struct block *b, char *p
 static const struct io_handlers long_handlers = {.data = take_long, .end = take_end};
 
 /* Sends so much of a long message, in pieces. */
-static void send_long(struct io_loop *loop, int to, size_t len) {
-    static const char bytes[LONG_BYTES / 64];
+static void send_long(struct io_loop *loop, int to, size_t len, size_t piece) {
+    static const char bytes[LONG_BYTES];
     for (size_t sent = 0; sent < len;) {
         size_t rest = len - sent;
-        ssize_t n = write(to, bytes, rest < sizeof(bytes) ? rest : sizeof(bytes));
+        ssize_t n = write(to, bytes, rest < piece ? rest : piece);
         sent += n > 0 ? (size_t)n : 0;
         uv_run(&loop->uv, UV_RUN_NOWAIT);
     }
 }
 
-/* A long message that arrives in many pieces is read in a few; the next one is read when its first bytes
- * come. */
-static void test_awaits_rest(void **state) {
+/* When much of a long message came at once, small pieces do not wake the loop. */
+static void test_awaits_more(void **state) {
     (void)state;
     struct io_loop loop;
     struct echo e = {.loop = &loop};
@@ -269,16 +268,40 @@ static void test_awaits_rest(void **state) {
     tcp_pair(ends);
     e.reader = io_conn_socket(&loop, ends[1], &long_handlers, &e);
     io_conn_read(e.reader, true);
-    send_long(&loop, ends[0], LONG_BYTES);
+    send_long(&loop, ends[0], LONG_BYTES / 4, LONG_BYTES / 4);
+    send_long(&loop, ends[0], LONG_BYTES * 3 / 4, LONG_BYTES / 64);
     while (e.seen < LONG_BYTES)
         uv_run(&loop.uv, UV_RUN_ONCE);
     assert_int_equal(e.seen, LONG_BYTES);
     assert_int_equal(e.calls, 2);
     assert_true(loop.arrivals < 32);
-    send_long(&loop, ends[0], SHORT_BYTES);
+    send_long(&loop, ends[0], SHORT_BYTES, SHORT_BYTES); /* read at once */
     while (e.seen < LONG_BYTES + SHORT_BYTES)
         uv_run(&loop.uv, UV_RUN_ONCE);
     assert_false(e.ended);
+    close(ends[0]);
+    while (!e.ended)
+        uv_run(&loop.uv, UV_RUN_ONCE);
+    io_loop_free(&loop);
+}
+
+/* A sender that has room for little waits until it was read: each piece is. */
+static void test_reads_small_pieces(void **state) {
+    (void)state;
+    struct io_loop loop;
+    struct echo e = {.loop = &loop};
+    int ends[2], unread = 0;
+    io_loop_init(&loop);
+    tcp_pair(ends);
+    e.reader = io_conn_socket(&loop, ends[1], &long_handlers, &e);
+    io_conn_read(e.reader, true);
+    for (int i = 0; i < 8; i++) {
+        send_long(&loop, ends[0], LONG_BYTES / 64, LONG_BYTES / 64);
+        do
+            assert_int_equal(ioctl(ends[1], FIONREAD, &unread), 0);
+        while (unread && uv_run(&loop.uv, UV_RUN_ONCE));
+    }
+    assert_true(loop.arrivals >= 8);
     close(ends[0]);
     while (!e.ended)
         uv_run(&loop.uv, UV_RUN_ONCE);
@@ -295,7 +318,7 @@ static void test_rest_never_comes(void **state) {
     tcp_pair(ends);
     e.reader = io_conn_socket(&loop, ends[1], &long_handlers, &e);
     io_conn_read(e.reader, true);
-    send_long(&loop, ends[0], LONG_BYTES / 2);
+    send_long(&loop, ends[0], LONG_BYTES / 2, LONG_BYTES / 4);
     assert_int_equal(e.seen, 0);
     close(ends[0]);
     while (!e.ended)
@@ -457,7 +480,8 @@ int main(void) {
         cmocka_unit_test(test_stays_awake),
         cmocka_unit_test(test_timers_moved),
         cmocka_unit_test(test_pipe),
-        cmocka_unit_test(test_awaits_rest),
+        cmocka_unit_test(test_awaits_more),
+        cmocka_unit_test(test_reads_small_pieces),
         cmocka_unit_test(test_rest_never_comes),
         cmocka_unit_test(test_pace),
         cmocka_unit_test(test_work),
