@@ -86,8 +86,8 @@ static bool loads_into(const struct risk_facts *f, size_t at) {
 /* "Post a question": a word that mostly is a noun, with an article behind it, is a verb. */
 static bool takes_object(const struct risk_facts *f, size_t at) {
     static const char *const articles[] = {"a", "an", "the", NULL};
-    static const char *const verbs[] = {"post",   "order", "book", "tag",  "label", "comment",
-                                        "record", "log",   "rate", "flag", NULL};
+    static const char *const verbs[] = {"post",   "order", "book", "tag",  "label",  "comment",
+                                        "record", "log",   "rate", "flag", "report", NULL};
     return at == 0 && slice_is_any(f->prose[0].text, verbs) && !f->prose_forms[0] && f->prose_count > 1 &&
            f->prose[1].brk == RISK_BREAK_SPACE && slice_is_any(f->prose[1].text, articles);
 }
@@ -105,6 +105,8 @@ static struct opinion opine_prose(const struct risk_facts *f, size_t at) {
     if (slice_is(f->prose[at].text, "responds") && at + 1 < f->prose_count &&
         slice_is(f->prose[at + 1].text, "with"))
         cls = RISK_READ;
+    if (slice_same_str(w->text, "kick") && at + 1 < f->prose_count && slice_is(f->prose[at + 1].text, "off"))
+        cls = RISK_EXECUTE;
     bool verb = is_verb(w) || takes_object(f, at);
     return (struct opinion){w, cls, verb, false, verb && at <= OPENS_AT_MAX, false};
 }
@@ -269,11 +271,6 @@ static struct opinion name_opinion(const struct risk_facts *f, const struct risk
     if (ends_as_looker(f) || ends_as_preview(f, lead))
         return (struct opinion){risk_word_find(SLICE("read")), RISK_READ, true, true, false, false};
     bool reads = opening && is_verb(opening) && opening->cls == RISK_READ;
-    const struct risk_word *final = f->words[f->count - 1];
-    if (f->count == lead + 2 && opening && !stray && is_verb(f->words[lead]) && is_verb(opening) &&
-        is_verb(final) && final->cls == opening->cls && final->cls == RISK_WRITE &&
-        f->words[lead]->cls == RISK_EXECUTE)
-        return opine_name(f, f->count - 1, false); /* dispatch_resolve: "Mark ... as resolved" */
     if (names_a_state(f, lead) || (reads && asks_state_of(f, lead)))
         return (struct opinion){f->words[f->count - 1], RISK_READ, false, true, false, false};
     if (deed_is_thing(f, lead, opening))
@@ -405,6 +402,8 @@ static size_t opening_verb(const struct risk_facts *f, size_t from, size_t to) {
             continue;
         if (w && w->kind == WORD_FILL)
             continue;
+        if (slice_is(f->prose[i].text, "re") && i + 1 < to && f->prose[i + 1].brk == RISK_BREAK_HYPHEN)
+            continue; /* "Re-index" */
         if (is_thing(f, i)) {
             lost = true;
             continue;
@@ -573,7 +572,7 @@ static struct opinion prose_opinion(const struct risk_facts *f, size_t at, const
     size_t count = beside(f, at, others);
     for (size_t i = 0; i < count; i++) {
         struct opinion other = opine_prose(f, others[i]);
-        if (best.verb->rule == WORD_RUN && (f->params & RISK_PARAM_SQL || risk_contains(f->lower, " sql ")))
+        if (best.verb->rule == WORD_RUN && risk_verb_states(f))
             break; /* "Execute an INSERT, UPDATE or DELETE query": raw statements, of any kind */
         if (other.cls == RISK_DESTRUCTIVE && minor_removal(f, name, other.verb))
             other.cls = RISK_WRITE;

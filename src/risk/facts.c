@@ -499,7 +499,8 @@ void risk_facts_gather(struct risk_facts *f, const struct risk_toolset *ctx, con
     gather_required(f, t, tool, a);
     gather_hints(f, t, tool);
     f->ui = ctx->browser || (f->name_nouns | f->first_nouns) & NOUN_UI ||
-            risk_contains(f->lower, "the current page");
+            risk_contains(f->lower, "the current page") || risk_contains(f->lower, "file input") ||
+            risk_contains(f->lower, "radio button");
     f->trades = serves_trade(f) || (f->side && f->sized); /* create_order(side, quantity) */
     f->money = names_money(f);
 }

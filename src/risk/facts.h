@@ -73,4 +73,6 @@ void risk_facts_gather(struct risk_facts *f, const struct risk_toolset *ctx, con
                        uint32_t tool, struct arena *a);
 /* The class of a verb, given its object: `object` has the noun bits of the words around it. */
 enum risk_class risk_verb_class(const struct risk_facts *f, const struct risk_word *verb, uint32_t object);
+/* Raw statements, of any kind: "Execute an INSERT, UPDATE or DELETE query". */
+bool risk_verb_states(const struct risk_facts *f);
 uint32_t risk_tags_of(const struct risk_facts *f, enum risk_class cls);

@@ -10,11 +10,19 @@ static bool asks_raw(const struct risk_facts *f, uint32_t object) {
                                         (f->params & RISK_PARAM_QUESTION || !f->prop_count)));
 }
 
+bool risk_verb_states(const struct risk_facts *f) {
+    return f->params & RISK_PARAM_SQL || risk_contains(f->lower, " sql ") ||
+           (risk_contains(f->lower, "insert") && risk_contains(f->lower, "update") &&
+            risk_contains(f->lower, "delete"));
+}
+
 static enum risk_class run_class(const struct risk_facts *f, const struct risk_word *verb, uint32_t object) {
     if (f->params & (RISK_PARAM_CODE | RISK_PARAM_COMMAND))
         return RISK_EXECUTE;
     if (f->described_read_only)
         return RISK_READ;
+    if (risk_contains(f->lower, "insert") && risk_verb_states(f))
+        return RISK_EXECUTE;
     if (f->params & RISK_PARAM_SQL || risk_contains(f->lower, "raw quer") ||
         (object | f->first_nouns) & NOUN_STATEMENT)
         return RISK_EXECUTE;
