@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -63,6 +64,7 @@ struct code_run_item {
     struct buf packages; /* JSON for the sandbox */
     struct buf report;
     struct egress_port *port; /* while it runs with a network */
+    struct sandbox_run *run;  /* NULL: not started, or it has ended */
     int status;
 };
 
@@ -75,6 +77,7 @@ struct code_run {
     struct code_run_item items[CODE_RUN_FILES_MAX];
     size_t count;
     size_t left; /* that have not ended */
+    uv_signal_t stops[2];
 };
 
 /* ---- the result ---- */
@@ -158,6 +161,7 @@ static void on_done(struct sandbox_run *run, void *owner, const struct sandbox_o
     (void)run;
     struct code_run_item *item = owner;
     egress_port_close(steal(item->port));
+    item->run = NULL;
     if (item->all->options->json)
         write_json(item, o);
     else
@@ -171,6 +175,26 @@ static void on_call(struct sandbox_run *run, void *owner, uint32_t id, struct sl
                     struct slice args) {
     (void)owner, (void)args, (void)server, (void)tool;
     sandbox_answer_error(run, id, SLICE("there are no tools here: `sallyport code run` is only the sandbox"));
+}
+
+/* Ctrl-C ends what runs; what it has printed until then is shown as at any other end. */
+static void on_stop(uv_signal_t *handle, int sig) {
+    (void)sig;
+    struct code_run *c = handle->data;
+    for (size_t i = 0; i < c->count; i++)
+        if (c->items[i].run)
+            sandbox_cancel(c->items[i].run);
+    uv_signal_stop(handle); /* the second one ends this program */
+}
+
+static void watch_stops(struct code_run *c) {
+    static const int which[] = {SIGINT, SIGTERM};
+    for (size_t i = 0; i < ARRAY_LEN(c->stops); i++) {
+        uv_signal_init(&c->loop.uv, &c->stops[i]);
+        c->stops[i].data = c;
+        uv_signal_start(&c->stops[i], on_stop, which[i]);
+        uv_unref((uv_handle_t *)&c->stops[i]);
+    }
 }
 
 /* The list of --network is all that decides here: there is no policy. */
@@ -274,11 +298,14 @@ static int run_all(struct code_run *c, struct spawn *spawn, enum cli_exit *ret_s
         done = sandbox_open(&c->loop, spawn, &config, NULL, NULL, &c->sandbox, err);
     for (size_t i = 0; done == 0 && i < c->count; i++) {
         const struct sandbox_request request = request_of(&c->items[i]);
-        done = sandbox_start(c->sandbox, &request, &handlers, &c->items[i], err) ? 0 : -1;
+        c->items[i].run = sandbox_start(c->sandbox, &request, &handlers, &c->items[i], err);
+        done = c->items[i].run ? 0 : -1;
         c->left += done == 0;
     }
-    if (done == 0)
+    if (done == 0) {
+        watch_stops(c);
         io_loop_run(&c->loop);
+    }
     sandbox_close(c->sandbox);
     egress_close(c->egress);
     spawn_stop(spawn);

@@ -1,12 +1,16 @@
 // Connections of code: through the gate's proxy, to what the operator lists, and to nothing else.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer as createHttp } from 'node:http';
 import { createServer as createHttps } from 'node:https';
 import { createServer as createTcp } from 'node:net';
 import { join } from 'node:path';
+import { text as readText } from 'node:stream/consumers';
 import { before, test } from 'node:test';
 import { startCode } from '../lib/code.mjs';
+import { sallyport } from '../lib/paths.mjs';
 import { INTERPRETERS, ModernHttpPeer, cli, lacksBun, policyFile, root, run, startServe, tempDir, until, use } from '../lib/index.mjs';
 
 const dir = tempDir('network');
@@ -322,6 +326,25 @@ test('code run connects to what --network lists, and to nothing else', async (t)
   assert.equal(wrong.code, 2);
   assert.match(wrong.stderr, /--network: `localhost`: write HOST:PORT/);
   assert.match((await runs('two.py', '1', '--network', Array(257).fill('a.example:1').join(','))).stderr, /--network: more than 256 hosts/);
+});
+
+test('Ctrl-C ends code run, and what the code has printed is shown', async (t) => {
+  const silent = createHttp(() => {});
+  await new Promise((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  t.after(() => { silent.closeAllConnections(); silent.close(); });
+  const { port } = silent.address();
+  writeFileSync(file('waits.py'), `import urllib.request\nprint("before")\nurllib.request.urlopen("http://127.0.0.1:${port}/")\n`);
+  for (const [args, signal] of [[[], 'SIGINT'], [['--json'], 'SIGTERM']]) {
+    const arrived = once(silent, 'request');
+    const child = spawn(sallyport, ['code', 'run', ...args, '--network', `127.0.0.1:${port}`, file('waits.py')], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const outputs = Promise.all([child.stdout, child.stderr].map(readText)), ended = once(child, 'close');
+    await arrived;
+    child.kill(signal);
+    const [[code], [out, err]] = await Promise.all([ended, outputs]);
+    assert.equal(code, 1, err);
+    if (args.length) assert.deepEqual((({ output, exit, error }) => [output, exit, error])(JSON.parse(out)), [['before'], 'killed', 'cancelled']);
+    else assert.ok(out === 'before\n' && /cancelled/.test(err), out + err);
+  }
 });
 
 test('when hosts are listed and the network is still unavailable, the error says why', async (t) => {
