@@ -37,7 +37,7 @@ describe('spelling', () => {
   });
 
   test('comments and messages in the source', () => {
-    const run = spawnSync('codespell', ['--ignore-words-list', 'te,ment,delet,rotat,inh,larg,iif,upto,ontext,whiling,doas', '--skip', '*_table.c,dates.c,streets.c,formats.c,words.c,foreign.c,vocabulary.c,national.c,terms.c,*.json', 'src', 'scripts', 'web/src', 'CHANGELOG.md'], { cwd: root, encoding: 'utf8' });
+    const run = spawnSync('codespell', ['--ignore-words-list', 'te,ment,delet,rotat,inh,larg,iif,upto,ontext,whiling,doas', '--skip', '*_table.c,dates.c,people.c,streets.c,formats.c,words.c,foreign.c,vocabulary.c,national.c,terms.c,*.json', 'src', 'scripts', 'web/src', 'CHANGELOG.md'], { cwd: root, encoding: 'utf8' });
     assert.equal(run.error, undefined, 'codespell is missing: scripts/setup test installs it');
     assert.equal(run.stdout, '', run.stdout);
   });
