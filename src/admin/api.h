@@ -93,13 +93,18 @@ struct api_page {
     struct arena *arena;
     uint64_t left;
     struct slice after, last; /* keys of entries */
+    struct slice process;     /* of a list of which each process of the gate has a part: this one's name */
     bool skipping, more;
+    bool passed;   /* its part was on earlier pages */
     int64_t total; /* entries on all pages; 0: not counted, or none */
 };
 /* Reads both; `fallback` is the default of `limit`. Returns false after responding with an error. */
 bool api_page_read(struct api_call *c, uint64_t fallback, struct api_page *ret_page);
 /* The same, and starts the array. */
 bool api_page_open(struct api_call *c, uint64_t fallback, struct api_page *ret_page);
+/* The same for a list of which each process of the gate has a part: in the order of their names. A cursor
+ * names the process of the entry, too. */
+bool api_page_open_part(struct api_call *c, struct api_page *ret_page);
 /* Is the entry with this key on the page? Keys are unique, and entries come in a fixed order. */
 bool api_page_takes(struct api_page *p, struct slice key);
 /* The header lines with the cursor of the next page, unless this is the last one, and with the total, if it

@@ -117,7 +117,23 @@ bool api_page_open(struct api_call *c, uint64_t fallback, struct api_page *ret_p
     return true;
 }
 
+bool api_page_open_part(struct api_call *c, struct api_page *ret_page) {
+    if (!api_page_open(c, WEB_PAGE_ROWS, ret_page))
+        return false;
+    ret_page->process = c->request->process;
+    if (!ret_page->process.len || !ret_page->skipping)
+        return true;
+    struct slice process;
+    slice_cut(&ret_page->after, ' ', &process);
+    const int order = slice_cmp(ret_page->process, process);
+    ret_page->passed = order < 0;
+    ret_page->skipping = order == 0 && ret_page->after.len > 0;
+    return true;
+}
+
 bool api_page_takes(struct api_page *p, struct slice key) {
+    if (p->passed)
+        return false;
     if (p->skipping) {
         p->skipping = !slice_eq(key, p->after);
         return false;
@@ -136,8 +152,11 @@ struct slice api_page_head(const struct api_page *p) {
     if (p->total)
         buf_printf(&lines, "Sallyport-Total: %lld\r\n", (long long)p->total);
     if (p->more) {
+        const char *between = p->process.len ? " " : "";
         buf_put_str(&lines, "Sallyport-Cursor: ");
-        base64_put(&lines, p->last, BASE64_URL);
+        base64_put(&lines,
+                   arena_printf(p->arena, "%.*s%s%.*s", SLICE_FMT(p->process), between, SLICE_FMT(p->last)),
+                   BASE64_URL);
         buf_put_str(&lines, "\r\n");
     }
     return arena_dup(p->arena, buf_slice(&lines));

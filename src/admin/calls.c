@@ -48,7 +48,7 @@ static void put_call(struct emit *e, const struct call *c, uint64_t now_us) {
 
 void api_calls(struct api_call *c) {
     struct api_page page;
-    if (!api_page_open(c, 100, &page))
+    if (!api_page_open_part(c, &page))
         return;
     LIST_FOR (n, &c->admin->core->sessions) {
         const struct session *s = container_of(n, struct session, node);

@@ -297,7 +297,7 @@ void api_sessions(struct api_call *c) {
     struct emit *e = &c->e;
     struct api_page page;
     char key[SHA_HEX];
-    if (!api_page_open(c, 100, &page))
+    if (!api_page_open_part(c, &page))
         return;
     LIST_FOR (n, &c->admin->core->sessions) {
         const struct session *s = container_of(n, struct session, node);
@@ -336,7 +336,7 @@ static bool takes_job(void *ctx, struct slice id) { return api_page_takes(ctx, i
 
 void api_jobs(struct api_call *c) {
     struct api_page page;
-    if (!api_page_open(c, 100, &page))
+    if (!api_page_open_part(c, &page))
         return;
     if (c->admin->core->code)
         code_server_list_jobs(c->admin->core->code, takes_job, &page, &c->e);

@@ -10,19 +10,25 @@
 #include "base/mem.h"
 #include "front/fanout.h"
 #include "front/gate_worker.h"
+#include "session/web.h"
+#include "wire/base64.h"
 #include "wire/emit.h"
 #include "wire/tape.h"
 
 #include <dirent.h>
 #include <stdio.h>
 
+#define CURSOR "Sallyport-Cursor"
+
 struct fanout;
 
 struct part { /* one process' answer */
     struct fanout *fanout;
-    struct io_conn *io;       /* NULL: this process, or finished */
-    struct buf text;          /* head and body, then the body alone */
+    struct io_conn *io; /* NULL: this process, or finished */
+    struct buf text;    /* head and body, then the body alone */
+    char tag[FRONT_TAG + 1];
     char name[FRONT_TAG + 1]; /* the number of a worker, or the tag of a process that is leaving */
+    struct buf cursor;        /* of its next page; empty: it has no more entries */
     int status;
     bool done;
 };
@@ -35,6 +41,7 @@ struct fanout {
     void (*merge)(const struct part *parts, size_t count, struct buf *out);
     struct io_timer timer;
     size_t waiting;
+    size_t rows; /* of a page */
     size_t count;
     struct part parts[];
 };
@@ -390,6 +397,7 @@ static void fanout_free(struct fanout *s) {
     for (size_t i = 0; i < s->count; i++) {
         io_conn_close(s->parts[i].io);
         buf_free(&s->parts[i].text);
+        buf_free(&s->parts[i].cursor);
     }
     free(s);
 }
@@ -422,38 +430,89 @@ static void answer_ready(struct fanout *s) {
     front_answer(c, status, "text/plain", (struct slice){0}, buf_slice(&out));
 }
 
+static int by_tag(const void *a, const void *b) {
+    return strcmp(((const struct part *)a)->tag, ((const struct part *)b)->tag);
+}
+
+static size_t count_rows(const struct part *p) {
+    size_t rows = 0;
+    cleanup_tape struct tape t;
+    tape_init(&t);
+    if (tape_parse(&t, body_of(p), NULL) == TAPE_OK && tape_is(&t, 0, TAPE_ARRAY))
+        TAPE_FOR_ELEM(&t, 0, row)
+    rows++;
+    return rows;
+}
+
+/* A page has whole parts in the order of their tags, as many as fit. A cursor names a process and one of its
+ * entries, so each process knows what of its part is left. */
+static size_t fill_page(struct fanout *s, size_t good, struct buf *ret_head) {
+    size_t used = 0, rows = 0;
+    cleanup_buf struct buf start;
+    struct slice cursor = {0};
+    buf_init(&start, HTTP_LINE_MAX);
+    qsort(s->parts, good, sizeof(s->parts[0]), by_tag);
+    for (; used < good && !cursor.len; used++) {
+        rows += count_rows(&s->parts[used]);
+        if (rows > s->rows)
+            break;
+        cursor = buf_slice(&s->parts[used].cursor);
+    }
+    if (cursor.len) {
+        buf_printf(ret_head, CURSOR ": %.*s\r\n", SLICE_FMT(cursor));
+    } else if (used < good) {
+        buf_printf(&start, "%s ", s->parts[used].tag);
+        buf_put_str(ret_head, CURSOR ": ");
+        base64_put(ret_head, buf_slice(&start), BASE64_URL);
+        buf_put_str(ret_head, "\r\n");
+    }
+    return used;
+}
+
+static void swap_parts(struct part *a, struct part *b) {
+    const struct part first = *a;
+    *a = *b;
+    *b = first;
+}
+
+/* Those that answered come first. One whose entry of the cursor is gone answers for all. */
+static size_t sort_parts(struct fanout *s) {
+    size_t good = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->merge == merge_lists && s->parts[i].status == 400) {
+            swap_parts(&s->parts[0], &s->parts[i]);
+            return 0;
+        }
+        if (s->parts[i].status == 200)
+            swap_parts(&s->parts[good++], &s->parts[i]);
+    }
+    return good;
+}
+
 static void fanout_answer(struct fanout *s) {
     struct front_conn *c = s->conn;
     if (!s->merge) {
         answer_ready(s);
         return;
     }
-    cleanup_buf struct buf out;
+    cleanup_buf struct buf out, head;
     buf_init(&out, FRONT_FANOUT_BYTES_MAX);
-    size_t good = 0;
-    for (size_t i = 0; i < s->count; i++) { /* those that answered come first */
-        if (s->parts[i].status != 200)
-            continue;
-        struct part swap = s->parts[good];
-        s->parts[good++] = s->parts[i];
-        s->parts[i] = swap;
-    }
+    buf_init(&head, HTTP_LINE_MAX);
+    const size_t good = sort_parts(s);
+    buf_printf(&head, "Cache-Control: no-store\r\nSallyport-Workers: %zu of %zu\r\n", good, s->count);
     const bool metrics = s->merge == merge_metrics;
     if (good)
-        s->merge(s->parts, good, &out);
+        s->merge(s->parts, s->merge == merge_lists ? fill_page(s, good, &head) : good, &out);
     else
         buf_put_slice(&out, buf_slice(&s->parts[0].text));
     const int status = good ? 200 : s->parts[0].status;
-    char extra[96];
-    int n = snprintf(extra, sizeof(extra), "Cache-Control: no-store\r\nSallyport-Workers: %zu of %zu\r\n",
-                     good, s->count);
     const bool full = out.full;
     fanout_free(s);
     if (full)
         front_answer_fault(c, 500, (struct slice){0}, "the answer is too large");
     else
         front_answer(c, status, metrics ? "text/plain; version=0.0.4; charset=utf-8" : "application/json",
-                     slice_of(extra, (size_t)n), buf_slice(&out));
+                     buf_slice(&head), buf_slice(&out));
 }
 
 static void part_over(struct part *p, int status) {
@@ -489,6 +548,7 @@ static size_t on_data(struct io_conn *io, void *owner, struct block *b, char *pt
         part_over(p, 502);
     } else if (n > 0 && p->text.len >= (size_t)n + head->body_len) {
         const int status = head->status;
+        buf_put_slice(&p->cursor, http_value_of(head, SLICE(CURSOR)));
         memmove(p->text.ptr, p->text.ptr + n, p->text.len - (size_t)n);
         p->text.len -= (size_t)n;
         part_over(p, status);
@@ -503,8 +563,11 @@ static void on_end(struct io_conn *io, void *owner, int status) {
 
 static const struct io_handlers part_handlers = {.data = on_data, .end = on_end};
 
-static void name_part(struct part *p, const char *tag) {
+static void open_part(struct part *p, const char *tag) {
     const struct gate_worker *w = p->fanout->front->worker;
+    buf_init(&p->text, FRONT_FANOUT_BYTES_MAX);
+    buf_init(&p->cursor, HTTP_LINE_MAX);
+    snprintf(p->tag, sizeof(p->tag), "%s", tag);
     snprintf(p->name, sizeof(p->name), "%s", tag);
     for (unsigned i = 0; i < w->count; i++)
         if (strcmp(w->shared->slots[i].tag, tag) == 0)
@@ -514,8 +577,7 @@ static void name_part(struct part *p, const char *tag) {
 static void part_ask(struct fanout *s, struct part *p, const char *tag, const struct http_head *head) {
     int fd = io_dial_unix(s->front->peer_dir, tag);
     p->fanout = s;
-    name_part(p, tag);
-    buf_init(&p->text, FRONT_FANOUT_BYTES_MAX);
+    open_part(p, tag);
     if (fd < 0) {
         p->done = true;
         p->status = 502;
@@ -544,8 +606,12 @@ static size_t list_peers(const struct front *f, char tags[][FRONT_TAG + 1], size
 
 static void capture_answer(struct web_reply *r, int status, const char *type, struct slice headers,
                            struct slice body) {
-    (void)type, (void)headers;
+    (void)type;
     struct fanout *s = container_of(r, struct fanout, capture);
+    struct slice line, name;
+    while (slice_cut(&headers, '\n', &line), line.len)
+        if (slice_cut(&line, ':', &name) && slice_is(name, CURSOR))
+            buf_put_slice(&s->parts[0].cursor, slice_trim(line));
     buf_put_slice(&s->parts[0].text, body);
     s->parts[0].status = status;
     s->parts[0].done = true;
@@ -554,6 +620,15 @@ static void capture_answer(struct web_reply *r, int status, const char *type, st
 static const struct web_reply_ops capture_ops = {.answer = capture_answer};
 
 static void on_gone(void *owner) { fanout_free(owner); }
+
+static size_t page_rows(const struct http_head *head) {
+    uint64_t rows;
+    cleanup_buf struct buf value;
+    buf_init(&value, HTTP_LINE_MAX);
+    return http_query_get(head->query, SLICE("limit"), &value) && slice_to_u64(buf_slice(&value), &rows)
+               ? (size_t)rows
+               : WEB_PAGE_ROWS;
+}
 
 /* Sends the request to the peers. Returns NULL if there are none. `waiting` includes this process. */
 static struct fanout *fanout_start(struct front_conn *c, const struct http_head *head,
@@ -564,11 +639,15 @@ static struct fanout *fanout_start(struct front_conn *c, const struct http_head 
     if (!peers)
         return NULL;
     struct fanout *s = mem_zalloc(sizeof(*s) + (peers + 1) * sizeof(s->parts[0]));
-    *s = (struct fanout){
-        .capture = {&capture_ops}, .conn = c, .front = f, .merge = merge, .count = peers + 1, .waiting = 1};
+    *s = (struct fanout){.capture = {&capture_ops},
+                         .conn = c,
+                         .front = f,
+                         .merge = merge,
+                         .rows = page_rows(head),
+                         .count = peers + 1,
+                         .waiting = 1};
     s->parts[0].fanout = s;
-    name_part(&s->parts[0], f->tag);
-    buf_init(&s->parts[0].text, FRONT_FANOUT_BYTES_MAX);
+    open_part(&s->parts[0], f->tag);
     front_conn_take(c, s, on_gone, NULL, NULL);
     for (size_t i = 0; i < peers; i++)
         part_ask(s, &s->parts[i + 1], tags[i], head);

@@ -102,7 +102,8 @@ bool front_web(struct front_conn *c, struct http_head *head, struct block *b, st
                                   .cookie = c->cookie,
                                   .port = f->port,
                                   .secure = f->tls || c->secure,
-                                  .relayed = c->peer && !c->from_node};
+                                  .relayed = c->peer && !c->from_node,
+                                  .process = f->worker ? slice_str(f->tag) : (struct slice){0}};
     if (front_fanout(c, &request))
         return true;
     struct web_answer *w = mem_zalloc(sizeof(*w));

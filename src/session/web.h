@@ -22,6 +22,8 @@ enum web_need {
  * send it. */
 #define WEB_CONSOLE_HEADER "Sallyport-Console"
 #define WEB_COOKIE_NAME_MAX 24
+/* Entries of a page of a list that all processes of the gate answer together, unless the query says more. */
+#define WEB_PAGE_ROWS 100
 
 struct web_reply {
     const struct web_reply_ops *ops;
@@ -49,6 +51,7 @@ struct web_request {
     uint16_t port;         /* the listener that received it */
     bool secure;           /* over TLS */
     bool relayed;          /* another process of this gate answers it, and asks this one for its part */
+    struct slice process;  /* the name of this one, where the gate has several; else empty */
     struct web_reply *reply;
 };
 

@@ -260,6 +260,29 @@ test('every worker answers for the whole gate: sessions, calls, servers, status,
   await Promise.allSettled(held);
 });
 
+test('lists that all workers answer come in pages, whichever worker is asked for the next one', async (t) => {
+  const gate = use(t, await startServe({ config: settings(), args: ['--no-auth', '--workers', '3'] }));
+  const url = `${gate.origin}/api/v1/sessions`;
+  await openOn(gate.url, 3);
+  const all = (await ask(`${url}?limit=1000`)).json.map(({ session }) => session);
+  for (const limit of [1, 2, 5, all.length - 1]) {
+    const seen = [];
+    for (let cursor = ''; cursor !== undefined;) {
+      const page = await ask(`${url}?limit=${limit}${cursor && `&cursor=${cursor}`}`);
+      assert.equal(page.status, 200);
+      assert.ok(page.json.length <= limit && page.json.length > 0, `${page.json.length} of ${limit}`);
+      seen.push(...page.json.map(({ session }) => session));
+      cursor = page.headers['sallyport-cursor'];
+      assert.ok(seen.length < all.length || cursor === undefined, 'the last page has no cursor');
+    }
+    assert.deepEqual(seen.sort(), [...all].sort(), `pages of ${limit}`);
+  }
+  const { headers } = await ask(`${url}?limit=1`), [process] = Buffer.from(headers['sallyport-cursor'], 'base64url').toString().split(' ');
+  const gone = await ask(`${url}?cursor=${Buffer.from(`${process} ${'0'.repeat(64)}`).toString('base64url')}`);
+  assert.equal(gone.status, 400);
+  assert.match(gone.json.error, /no longer exists/);
+});
+
 test('an answer of a modern client reaches the worker that waits for it', async (t) => {
   const server = use(t, await startFixture('conformance.mjs', '--era', 'legacy'));
   const gate = use(t, await startServe({ config: { version: '1', policy: policyFile(), servers: { s: { url: server.url } } }, args: ['--no-auth', '--workers', '3'] }));
