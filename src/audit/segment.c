@@ -169,6 +169,18 @@ int audit_segment_open(struct segment *s, const char *dir, uint64_t number, enum
     return 0;
 }
 
+bool audit_segment_is_empty(const char *dir, uint64_t number) {
+    struct segment s;
+    sqlite3_stmt *any = NULL;
+    const bool is_empty =
+        segment_connect(&s, dir, number, SEGMENT_READ, NULL) == 0 &&
+        sqlite3_prepare_v2(s.db, "SELECT 1 FROM sqlite_master", -1, &any, NULL) == SQLITE_OK &&
+        sqlite3_step(any) == SQLITE_DONE;
+    sqlite3_finalize(any);
+    audit_segment_close(&s);
+    return is_empty;
+}
+
 /* One commit makes the file a segment and tells it which gates there are: another process that finds it may
  * already write, and nobody looks at the segment before it again. */
 static int segment_fill(struct segment *s, const struct segment_meta *base, const struct slice *gates,

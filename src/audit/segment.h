@@ -39,6 +39,8 @@ int audit_segment_open(struct segment *s, const char *dir, uint64_t number, enum
                        struct err *err);
 /* Creates the file unless another process has; `base` is the end of the chain. It knows the gates that
  * `before`, the sealed segment, knew; NULL: it is the first. Then open for writing. */
+/* A file that a gate is making a segment at this moment: it has no table yet. */
+bool audit_segment_is_empty(const char *dir, uint64_t number);
 int audit_segment_create(struct segment *s, const char *dir, const struct segment_meta *base,
                          struct segment *before, struct err *err);
 void audit_segment_close(struct segment *s);

@@ -258,7 +258,7 @@ test('status: counters, denials, health', async (t) => {
   const { code, stdout, stderr } = await ask('status', '--json');
   assert.equal(code, 0, stderr);
   const status = JSON.parse(stdout);
-  assert.ok(status.state.ok && status.audit.ok);
+  assert.ok(status.state.ok && status.audit.ok, JSON.stringify(status.audit));
   const ping = status.state.counters.find(({ key }) => key.includes('_rate_day'));
   assert.deepEqual([ping.value, ping.max], [2, 2]);
   assert.equal(status.calls.denied, 3);
