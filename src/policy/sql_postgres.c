@@ -242,6 +242,8 @@ static bool find_results(struct results *r, const char *tree) {
 
 /* Is it a name in the list of names or column definitions? */
 static bool is_given(struct slice list, struct slice name) {
+    if (!list.len)
+        return false;
     const char *end = list.ptr + list.len;
     struct slice text;
     for (const char *p = list.ptr; p < end;) {
