@@ -22,6 +22,34 @@ static bool is_node(const struct value *v, enum tape_type type) {
     return v->kind == VALUE_NODE && tape_is(v->tape, v->node, type);
 }
 
+/* A long string whose escapes are each the only spelling of their character: comparing the spelling is
+ * enough. */
+static bool is_spelt(const struct value *v, struct slice *ret_spelling) {
+    if (!is_node(v, TAPE_STRING))
+        return false;
+    const struct tape_node *n = tape_node(v->tape, v->node);
+    *ret_spelling = slice_of(v->tape->src.ptr + n->start, n->len);
+    return (n->flags & (TAPE_ESCAPED | TAPE_RESPELT)) == TAPE_ESCAPED && n->len >= SPELT_BYTES_MIN;
+}
+
+static struct slice behind_space(struct slice spelling) {
+    for (;;) {
+        bool escape = spelling.len > 1 && spelling.ptr[0] == '\\' && strchr("ntr", spelling.ptr[1]);
+        if (!escape && !(spelling.len && spelling.ptr[0] == ' '))
+            return spelling;
+        spelling = slice_from(spelling, escape ? 2 : 1);
+    }
+}
+
+/* What such a text begins with behind blanks; 0: it has to be decoded. */
+static char first_spelt(const struct value *v) {
+    struct slice spelling;
+    if (!is_spelt(v, &spelling))
+        return '\0';
+    spelling = behind_space(spelling);
+    return spelling.len && spelling.ptr[0] != '\\' ? spelling.ptr[0] : '\0';
+}
+
 /* Servers that parse a string where they expect a list or an object (the official Python SDK does) may parse
  * this text; not where the tool's schema requires a string. */
 static bool may_be_parsed(const struct eval *e, const struct cond *c, const struct value *v,
@@ -30,9 +58,15 @@ static bool may_be_parsed(const struct eval *e, const struct cond *c, const stru
            !(e->facts->schema && policy_schema_is_text(e->facts->schema, &c->path, true));
 }
 
+static bool begins_json(struct eval *e, const struct cond *c, const struct value *v) {
+    const char first = first_spelt(v);
+    return may_be_parsed(e, c, v, first ? slice_of(&first, 1) : policy_value_text(v, e->arena));
+}
+
 /* The same for the text `null`, which they take for a missing value. */
 static bool may_be_null(struct eval *e, const struct cond *c, const struct value *v) {
-    return is_node(v, TAPE_STRING) && slice_is(slice_trim(policy_value_text(v, e->arena)), "null") &&
+    const char first = is_node(v, TAPE_STRING) ? first_spelt(v) : '-';
+    return (!first || first == 'n') && slice_is(slice_trim(policy_value_text(v, e->arena)), "null") &&
            !(e->facts->schema && policy_schema_is_text(e->facts->schema, &c->path, false));
 }
 
@@ -87,8 +121,10 @@ static enum truth unless_parsed(struct eval *e, const struct cond *c, const stru
                                 enum truth truth) {
     if (truth != TRUTH_NO || !is_node(v, TAPE_STRING))
         return truth;
-    struct slice text = policy_value_text(v, e->arena);
-    return may_be_parsed(e, c, v, text) || may_be_one(e, c, v, text) ? TRUTH_UNSURE : TRUTH_NO;
+    if (begins_json(e, c, v))
+        return TRUTH_UNSURE;
+    return format_of(e, c, v) && may_be_one(e, c, v, policy_value_text(v, e->arena)) ? TRUTH_UNSURE
+                                                                                     : TRUTH_NO;
 }
 
 static enum truth judge_equal(struct eval *e, const struct cond *c, const struct value *v) {
@@ -96,13 +132,15 @@ static enum truth judge_equal(struct eval *e, const struct cond *c, const struct
 }
 
 /* The list of most rules contains strings, and against a string only its bytes count. */
-static bool in_strings(const struct cond *c, struct slice text, enum truth *ret_truth) {
+static bool in_strings(struct eval *e, const struct cond *c, const struct value *v, enum truth *ret_truth) {
+    const bool is_string = is_node(v, TAPE_STRING);
+    struct slice text = is_string ? (struct slice){0} : policy_value_text(v, e->arena);
     *ret_truth = TRUTH_NO;
     for (size_t i = 0; i < c->list_count; i++) {
         struct slice one = c->list[i].text;
         if (c->list[i].type != TREE_STRING)
             return false;
-        if (one.len == text.len && (!one.len || (one.ptr[0] == text.ptr[0] && slice_eq(text, one)))) {
+        if (is_string ? tape_eq(v->tape, v->node, one) : slice_eq(text, one)) {
             *ret_truth = TRUTH_YES;
             return true;
         }
@@ -114,7 +152,7 @@ static enum truth judge_in(struct eval *e, const struct cond *c, const struct va
     enum truth truth = TRUTH_NO;
     if (!policy_spend(&e->budget, 1 + c->list_count / 4))
         return spent(e);
-    if (policy_value_is_text(v) && in_strings(c, policy_value_text(v, e->arena), &truth))
+    if (policy_value_is_text(v) && in_strings(e, c, v, &truth))
         return unless_parsed(e, c, v, truth);
     truth = TRUTH_NO;
     for (size_t i = 0; i < c->list_count; i++) {
@@ -166,25 +204,6 @@ static enum truth judge_regex(struct eval *e, const struct cond *c, const struct
         break;
     }
     return policy_eval_fault(e, "the pattern took too many steps");
-}
-
-/* A long string whose escapes are each the only spelling of their character: comparing the spelling is
- * enough. */
-static bool is_spelt(const struct value *v, struct slice *ret_spelling) {
-    if (!is_node(v, TAPE_STRING))
-        return false;
-    const struct tape_node *n = tape_node(v->tape, v->node);
-    *ret_spelling = slice_of(v->tape->src.ptr + n->start, n->len);
-    return (n->flags & (TAPE_ESCAPED | TAPE_RESPELT)) == TAPE_ESCAPED && n->len >= SPELT_BYTES_MIN;
-}
-
-static struct slice behind_space(struct slice spelling) {
-    for (;;) {
-        bool escape = spelling.len > 1 && spelling.ptr[0] == '\\' && strchr("ntr", spelling.ptr[1]);
-        if (!escape && !(spelling.len && spelling.ptr[0] == ' '))
-            return spelling;
-        spelling = slice_from(spelling, escape ? 2 : 1);
-    }
 }
 
 /* Does the spelling of `want` begin in it at a character boundary: behind an even number of backslashes? */
@@ -304,7 +323,7 @@ static bool type_holds(const struct cond *c, const struct value *v) {
 }
 
 static enum truth judge_type(struct eval *e, const struct cond *c, const struct value *v) {
-    bool is_parsed = is_node(v, TAPE_STRING) && may_be_parsed(e, c, v, policy_value_text(v, e->arena));
+    bool is_parsed = is_node(v, TAPE_STRING) && begins_json(e, c, v);
     return is_parsed || may_be_null(e, c, v) ? TRUTH_UNSURE : truth_of(type_holds(c, v));
 }
 

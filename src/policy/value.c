@@ -209,8 +209,6 @@ static enum truth number_from_text(struct slice text, const struct constant *c, 
 static enum truth text_equals(struct slice text, const struct constant *c, struct arena *a) {
     static const char *const nulls[] = {"", "null", "none", "nil", NULL};
     switch (c->type) {
-    case TREE_STRING:
-        return truth_of(slice_eq(text, c->text));
     case TREE_INT:
     case TREE_FLOAT:
         return number_from_text(text, c, a);
@@ -220,6 +218,7 @@ static enum truth text_equals(struct slice text, const struct constant *c, struc
         if (slice_eq(text, c->text))
             return TRUTH_YES;
         return slice_is_any_nocase(slice_trim(text), nulls) ? TRUTH_UNSURE : TRUTH_NO;
+    case TREE_STRING: /* node_equals() has compared it */
     case TREE_LIST:
     case TREE_MAP:
         break;
@@ -337,7 +336,8 @@ static enum truth node_equals(const struct tape *t, uint32_t node, const struct 
     case TAPE_NUMBER:
         return number_equals(&v, c, a);
     case TAPE_STRING:
-        return text_equals(policy_value_text(&v, a), c, a);
+        return c->type == TREE_STRING ? truth_of(tape_eq(t, node, c->text))
+                                      : text_equals(policy_value_text(&v, a), c, a);
     case TAPE_ARRAY: /* some readers take [x] as x, others as true */
         if (c->type == TREE_LIST)
             return list_equals(t, node, c->tree, a);

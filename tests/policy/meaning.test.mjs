@@ -35,6 +35,20 @@ function judged(condition, hold, fail) {
   assert.deepEqual(got('approve_if'), want('approve', 'allow'), story);
 }
 
+test('long texts with escapes, of which only the beginning is read, are judged as short ones are', () => {
+  const at = (op, value) => ({ path: 'args.a', op, value });
+  const blanks = ' \n\t'.repeat(2000), prose = 'a line\n'.repeat(2000);
+  ambiguous(at('exists', true), [{ a: `${blanks}null` }, { a: `null${blanks}` }]);
+  judged(at('exists', true), [{ a: `${blanks}nullable` }, { a: prose }, { a: blanks }, { a: `"${prose}` }], []);
+  for (const value of ['x', `x${prose}`]) {
+    ambiguous(at('eq', value), [{ a: `${blanks}["x"]` }, { a: `\n{"x": "${blanks}"}` }]);
+    ambiguous(at('in', [value, 'y']), [{ a: `[${blanks}"x"]` }]);
+  }
+  judged(at('eq', `x${prose}`), [{ a: `x${prose}` }], [{ a: `x${prose} ` }, { a: `x${prose.slice(0, -1)}` }, { a: blanks }, { a: 'x' }]);
+  judged(at('in', ['y', `"${prose}`]), [{ a: `"${prose}` }, { a: 'y' }], [{ a: prose }, { a: `"${blanks}` }]);
+  judged(at('type', 'string'), [{ a: prose }, { a: `"${prose}"` }], [{ a: 5 }]);
+});
+
 test('numbers that servers coerce', () => {
   const gt = { path: 'args.a', op: 'gt', value: 100 };
   judged(gt, [{ a: 101 }, { a: 1e3 }, { a: 100.5 }], [{ a: 100 }, { a: -5 }]);
