@@ -176,7 +176,7 @@ test('workers end in good order, and leave nothing behind', async () => {
   assert.deepEqual(readdirSync(join(dir, readdirSync(dir)[0])), []);
 });
 
-test('a worker that takes the place of another has the settings of now, not those of the start', { timeout: 60_000, skip: 'SKIPPED LOUDLY: it races with the start of the second worker' }, async (t) => {
+test('a worker that takes the place of another has the settings of now, not those of the start', async (t) => {
   const config = settings(), path = tempFile('sallyport.yaml', JSON.stringify(config));
   const gate = use(t, await startServe({ args: ['--no-auth', '--workers', '2', '--config', path], env: env() }));
   const write = (text) => { writeFileSync(`${path}.new`, text); renameSync(`${path}.new`, path); process.kill(gate.pid, 'SIGHUP'); };
@@ -186,6 +186,7 @@ test('a worker that takes the place of another has the settings of now, not thos
   write(fresh);
   await until('both have the new settings', async () => await names() === '["b"]');
   await end(workersOf(gate));
+  await until('both are back', async () => /^2 of/.test((await ask(`${gate.origin}/api/v1/status`)).headers['sallyport-workers']));
   assert.equal(await names(), '["b"]');
   write('version: "1"\nservres: {}\n');
   await gate.child.waitLine(/servres/, { stream: 'stderr' });
